@@ -1,0 +1,1 @@
+"""History for the data lake: feeds become Delta tables that tell the truth."""
