@@ -1,0 +1,29 @@
+"""One Spark session for all tests, with settings for small data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakebed.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALL = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session over an empty warehouse; started when the first test asks for it."""
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    running = session("local[2]", SMALL | {"spark.sql.warehouse.dir": str(warehouse)})
+    yield running
+    running.stop()
