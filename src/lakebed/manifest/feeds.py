@@ -138,10 +138,9 @@ def _nulls(value: bool | list[str]) -> bool | list[str]:  # noqa: FBT001 - the o
     return value if isinstance(value, bool) else as_set(value)
 
 
-class Updates(_KeyedFeed):
-    """F4, F6. Rows are upserts; an absent key means nothing."""
+class _OrderedFeed(_KeyedFeed):
+    """G6, F6: what updates and changes share."""
 
-    kind: Literal["updates"] = "updates"
     order_by: Columns = ()
     ignore_nulls: bool | Columns = False
     present_columns: Text | None = None
@@ -161,23 +160,29 @@ class Updates(_KeyedFeed):
         return value if value not in ([], ()) else False
 
     @model_validator(mode="after")
-    def _one_kind_of_partial_row(self) -> Updates:
+    def _one_kind_of_partial_row(self) -> _OrderedFeed:
         if self.ignore_nulls is not False and self.present_columns is not None:
             raise wrong("ignore_nulls and present_columns contradict each other: give one of them (F6)")
         return self
 
 
-class Changes(Updates):
+class Updates(_OrderedFeed):
+    """F4, F6. Rows are upserts; an absent key means nothing."""
+
+    kind: Literal["updates"] = "updates"
+
+
+class Changes(_OrderedFeed):
     """F5, F6. Upserts and deletes from a database. The conditions are SQL; NULL is false; truncate is looked at first."""
 
-    kind: Literal["changes"] = "changes"  # type: ignore[assignment]
+    kind: Literal["changes"] = "changes"
     delete_when: Text | None = None
     truncate_when: Text | None = None
     ignore_when: Text | None = None
     upsert_when: Text | None = None
 
     _recorded: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        **Updates._recorded,
+        **_OrderedFeed._recorded,
         "delete_when": str.strip,
         "truncate_when": str.strip,
         "ignore_when": str.strip,
