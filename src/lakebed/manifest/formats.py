@@ -9,15 +9,15 @@ import re
 
 # How each directive looks as text. Names of months and days are left out: they depend on the machine's language.
 DIRECTIVES: dict[str, str] = {
-    "%Y": r"\d{4}",
-    "%y": r"\d{2}",
-    "%m": r"\d{2}",
-    "%d": r"\d{2}",
-    "%j": r"\d{3}",
-    "%H": r"\d{2}",
-    "%M": r"\d{2}",
-    "%S": r"\d{2}",
-    "%f": r"\d{6}",
+    "%Y": r"[0-9]{4}",
+    "%y": r"[0-9]{2}",
+    "%m": r"[0-9]{2}",
+    "%d": r"[0-9]{2}",
+    "%j": r"[0-9]{3}",
+    "%H": r"[0-9]{2}",
+    "%M": r"[0-9]{2}",
+    "%S": r"[0-9]{2}",
+    "%f": r"[0-9]{6}",
     "%%": "%",
 }
 EPOCHS = ("epoch_s", "epoch_ms", "epoch_us")
