@@ -1,0 +1,112 @@
+"""Names of columns: the internal ones, declared once, and how any user's name is quoted.
+
+An internal column starts with `PREFIX`; a user's column with it is refused (G9). A *change* is a row of the
+incoming columns plus these internal ones; `row()` packs the stored columns into one struct, so that what
+follows never meets a user's name again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+PREFIX = "_lb_"
+
+# What a source may hand over with its rows (G5): all optional.
+BAD = "_lb_bad"
+RAW = "_lb_raw"
+FILE = "_lb_file"
+LINE = "_lb_line"
+POSITION = "_lb_position"
+FROM_SOURCE = (BAD, RAW, FILE, LINE, POSITION)
+
+# What makes a row a change.
+KIND = "_lb_kind"
+REASON = "_lb_reason"
+ORDER = "_lb_order"
+SETS = "_lb_sets"
+EVENT_TIME = "_lb_event_time"
+FROM = "_lb_from"
+HASH1 = "_lb_h1"
+HASH2 = "_lb_h2"
+SAME1 = "_lb_same1"
+SAME2 = "_lb_same2"
+BATCH = "_lb_batch"
+BUCKET = "_lb_bucket"
+ROW = "_lb_row"
+COPIES = "_lb_copies"
+
+# What a history keeps beside the visible columns.
+FIRST = "_lb_first"
+OPENED = "_lb_opened"
+CLOSED = "_lb_closed"
+EFFECTIVE = "_lb_effective"
+DEAD = "_lb_dead"
+SEED = "_lb_seed"
+SK = "_lb_sk"
+
+UPSERT = "U"
+DELETE = "D"
+TRUNCATE = "T"
+IGNORED = "I"
+
+BUCKETS = 1024
+
+
+def quote_ident(name: str) -> str:
+    """A column or table name as it may stand in SQL."""
+    if "\0" in name:
+        raise ValueError("a name cannot hold a NUL character")
+    return "`" + name.replace("`", "``") + "`"
+
+
+def col(name: str) -> Column:
+    """The column of exactly this name, dots and backticks included."""
+    return F.col(quote_ident(name))
+
+
+def field(struct: str, name: str) -> Column:
+    """A field of a struct column, by its exact name."""
+    return F.col(quote_ident(struct)).getField(name)
+
+
+def key_name(place: int) -> str:
+    return f"{PREFIX}k{place}"
+
+
+def key_names(key: Sequence[str]) -> list[str]:
+    """Internal names of the key's columns: joins and groups use these, whatever the user's names are."""
+    return [key_name(place) for place in range(len(key))]
+
+
+def with_key(frame: DataFrame, key: Sequence[str]) -> DataFrame:
+    return frame.withColumns({key_name(place): col(name) for place, name in enumerate(key)})
+
+
+def internal(name: str) -> bool:
+    return name.lower().startswith(PREFIX)
+
+
+def same(name: str, other: str) -> bool:
+    return name.lower() == other.lower()
+
+
+def find(name: str, names: Iterable[str]) -> str | None:
+    """The one of `names` that is `name` apart from case (G9), or None."""
+    return next((candidate for candidate in names if same(candidate, name)), None)
+
+
+def pack(fields: Sequence[StructField]) -> Column:
+    """The stored columns as one struct, in the table's order."""
+    return F.struct(*[col(f.name).alias(f.name) for f in fields])
+
+
+def unpack(fields: Sequence[StructField], struct: str = ROW) -> list[Column]:
+    return [field(struct, f.name).alias(f.name) for f in fields]
+
+
+def null_row(fields: Sequence[StructField]) -> Column:
+    return F.lit(None).cast(StructType(list(fields)))

@@ -1,0 +1,223 @@
+"""Rows of a batch → changes: key, kind, order, times, the columns each one sets, and the reason if it is bad (G3, G5, F5, F6).
+
+Nothing is dropped here: a bad row carries its reason, an ignored one its kind, so that one scan can count them all.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DateType, StructField
+
+from lakebed.history.columns import (
+    BAD,
+    BATCH,
+    DELETE,
+    EVENT_TIME,
+    FILE,
+    FROM,
+    HASH1,
+    HASH2,
+    IGNORED,
+    KIND,
+    LINE,
+    ORDER,
+    POSITION,
+    RAW,
+    REASON,
+    SAME1,
+    SAME2,
+    SETS,
+    TRUNCATE,
+    UPSERT,
+    col,
+)
+from lakebed.history.hashing import row_hash
+from lakebed.history.shape import Shape
+from lakebed.manifest import Changes, Snapshot, Updates
+from lakebed.history.times import spark_time
+
+SALTS = (1, 2)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a batch happens: its number, its system time, and the time its source gave it, if any (G1 to G3)."""
+
+    batch: int
+    system_time: dt.datetime
+    event_time: dt.datetime | None = None
+
+    @property
+    def time(self) -> Column:
+        return F.lit(self.event_time or self.system_time).cast("timestamp")
+
+
+def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
+    """All columns of `shape`, cast to the table's types, plus the internal columns of a change.
+
+    Conditions of the feed see the batch's own columns. `rows` may carry what a source tells of a row (file, line,
+    position, raw text, why it could not be read).
+    """
+    given = set(rows.columns)
+    marked = rows.withColumns(
+        {
+            POSITION: F.monotonically_increasing_id() if POSITION not in given else F.col(POSITION),
+            BAD: F.col(BAD) if BAD in given else F.lit(None).cast("string"),
+            RAW: F.col(RAW) if RAW in given else F.lit(None).cast("string"),
+            FILE: F.col(FILE) if FILE in given else F.lit(None).cast("string"),
+            LINE: F.col(LINE).cast("bigint") if LINE in given else F.lit(None).cast("bigint"),
+            KIND: _kind(shape),
+            "_lb_event_raw": _event_time(shape, moment),
+        }
+    )
+    columns = [_column(shape, f).alias(f.name) for f in shape.columns]
+    kept = [F.col(name) for name in (POSITION, BAD, RAW, FILE, LINE, KIND, "_lb_event_raw")]
+    changes = marked.select(*columns, *kept).withColumns({EVENT_TIME: F.col("_lb_event_raw")})
+    changes = changes.withColumns({FROM: _valid_from(shape, moment), ORDER: _order(shape, moment)})
+    changes = changes.withColumns({REASON: _reason(shape), SETS: _sets(shape)})
+    if shape.partial:
+        changes = changes.withColumns({f.name: _if_set(f) for f in shape.data if f.name not in shape.key})
+    values = [(f, col(f.name)) for f in shape.data]
+    compared = [(f, col(f.name)) for f in shape.compared]
+    hashes = {
+        HASH1: row_hash(values, SALTS[0], F.col(SETS)),
+        HASH2: row_hash(values, SALTS[1], F.col(SETS)),
+        BATCH: F.lit(moment.batch).cast("bigint"),
+    }
+    if isinstance(shape.feed, Snapshot):
+        hashes[SAME1] = row_hash(compared, SALTS[0])
+        hashes[SAME2] = row_hash(compared, SALTS[1])
+    return changes.withColumns(hashes).drop("_lb_event_raw", BAD)
+
+
+def _column(shape: Shape, f: StructField) -> Column:
+    source = shape.sources.get(f.name)
+    if source is None:
+        return F.lit(None).cast(f.dataType)
+    if shape.event_time_is_own and f.name == shape.event_time:
+        return F.col("_lb_event_raw")
+    return col(source).cast(f.dataType)
+
+
+def _kind(shape: Shape) -> Column:
+    feed = shape.feed
+    if not isinstance(feed, Changes):
+        return F.lit(UPSERT)
+
+    def holds(condition: str | None) -> Column:
+        return F.coalesce(F.expr(condition), F.lit(False)) if condition else F.lit(False)
+
+    fallback = F.when(holds(feed.upsert_when), F.lit(UPSERT)) if feed.upsert_when else F.lit(UPSERT)
+    return (
+        F.when(holds(feed.ignore_when), F.lit(IGNORED))
+        .when(holds(feed.truncate_when), F.lit(TRUNCATE))
+        .when(holds(feed.delete_when), F.lit(DELETE))
+        .otherwise(fallback)
+    )
+
+
+def _event_time(shape: Shape, moment: Moment) -> Column:
+    declared = shape.feed.event_time_column
+    if shape.event_time is None or declared is None:
+        return moment.time
+    source = shape.sources[shape.event_time]
+    return spark_time(col(source), declared.format)
+
+
+def _valid_from(shape: Shape, moment: Moment) -> Column:
+    """V3; a delete or truncate that lacks it takes its event time (G3)."""
+    event_time = moment.time if isinstance(shape.feed, Snapshot) else F.col(EVENT_TIME)
+    if shape.from_column is None:
+        return to_valid_time(event_time, shape.from_type)
+    value = to_valid_time(col(shape.from_column), shape.from_type)
+    lacking = F.col(KIND).isin(DELETE, TRUNCATE) & value.isNull()
+    if isinstance(shape.feed, Changes) and shape.from_column not in shape.order:
+        return F.when(lacking, to_valid_time(event_time, shape.from_type)).otherwise(value)
+    return value
+
+
+def to_valid_time(value: Column, kind: DataType) -> Column:
+    return value.cast("date") if isinstance(kind, DateType) else value.cast(kind)
+
+
+def _order(shape: Shape, moment: Moment) -> Column:
+    """G6: the order_by columns, else arrival; at the same order a truncate comes before the others (F5)."""
+    last = F.when(F.col(KIND) == TRUNCATE, F.lit(0)).otherwise(F.lit(1)).cast("int")
+    if shape.order:
+        parts = [col(name).alias(f"o{place}") for place, name in enumerate(shape.order)]
+    else:
+        position = F.lit(0) if isinstance(shape.feed, Snapshot) else F.col(POSITION)
+        parts = [
+            F.lit(moment.batch).cast("bigint").alias("batch"),
+            position.cast("bigint").alias("position"),
+        ]
+    return F.struct(*parts, last.alias("t"))
+
+
+def _reason(shape: Shape) -> Column:
+    """The first reason why a row is bad, or NULL: unreadable, unknown operation, then order, key, time (G5)."""
+    upsert = F.col(KIND) == UPSERT
+    truncate = F.coalesce(F.col(KIND) == TRUNCATE, F.lit(False))
+    reason = F.when(F.col(BAD).isNotNull(), F.col(BAD)).when(F.col(KIND).isNull(), F.lit("unknown_operation"))
+    reason = reason.when(_any_null(shape.order), F.lit("null_order"))
+    reason = reason.when(~truncate & _any_null(shape.key), F.lit("null_key"))
+    if shape.event_time is not None:
+        reason = reason.when(F.col(EVENT_TIME).isNull(), F.lit("null_event_time"))
+    if shape.from_column is not None:
+        reason = reason.when(upsert & F.col(FROM).isNull(), F.lit("null_event_time"))
+    return F.when(F.col(KIND) == IGNORED, F.lit(None).cast("string")).otherwise(reason)
+
+
+def _any_null(names: tuple[str, ...]) -> Column:
+    condition = F.lit(False)
+    for name in names:
+        condition = condition | col(name).isNull()
+    return condition
+
+
+def _sets(shape: Shape) -> Column:
+    """F6: the lower-cased names of the columns that a change sets; NULL means all of them."""
+    none = F.lit(None).cast("array<string>")
+    if not shape.partial:
+        return none
+    feed = shape.feed
+    free = [f.name for f in shape.data if f.name not in shape.key]
+    arrived = [name for name in free if name in shape.sources] if feed.on_missing_column == "keep" else free
+    whole = none if len(arrived) == len(free) else _names(arrived)
+    if isinstance(feed, Updates) and feed.present_columns:
+        named = shape.names([feed.present_columns])[0]
+        listed = F.transform(col(named), F.lower)
+        legal = F.array_sort(F.array_distinct(F.filter(listed, lambda name: name.isin(*_lower(arrived)))))
+        value = F.when(col(named).isNull(), whole).otherwise(legal)
+    elif isinstance(feed, Updates) and feed.ignore_nulls is not False:
+        nulls_keep = set(_lower(free if feed.ignore_nulls is True else list(feed.ignore_nulls)))
+        parts = [
+            F.when(col(name).isNotNull(), F.lit(name.lower()))
+            if name.lower() in nulls_keep
+            else F.lit(name.lower())
+            for name in arrived
+        ]
+        value = F.array_sort(F.array_compact(F.array(*parts))) if parts else _names([])
+    else:
+        value = whole
+    return F.when(F.col(KIND) == UPSERT, value).otherwise(none)
+
+
+def _names(names: list[str]) -> Column:
+    return (
+        F.array(*[F.lit(name) for name in sorted(_lower(names))]) if names else F.array().cast("array<string>")
+    )
+
+
+def _lower(names: list[str]) -> list[str]:
+    return [name.lower() for name in names]
+
+
+def _if_set(f: StructField) -> Column:
+    """The value where the change sets it: what an unset column holds is no part of the event."""
+    unset = F.col(SETS).isNotNull() & ~F.array_contains(F.col(SETS), f.name.lower())
+    return F.when(unset, F.lit(None).cast(f.dataType)).otherwise(col(f.name))

@@ -1,0 +1,367 @@
+"""What the rows of a batch and of its table look like: every name resolved, every type decided, before anything is read.
+
+`shape_of` is the whole of G9 that can be told from schemas alone. It raises before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from lakebed.errors import BatchError
+from lakebed.history.columns import FROM_SOURCE, find, internal, same
+from lakebed.history.types import plain, reconcile
+from lakebed.manifest.histories import AnyFeed as Feed, AnyHistory as History
+from lakebed.manifest import Append, Changes, Current, Ledger, Log, Snapshot, Updates, Versions
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a table has so far: its stored columns, and those that its journal keeps besides."""
+
+    data: tuple[StructField, ...] = ()
+    kept: tuple[StructField, ...] = ()
+    order: StructType | None = None
+    from_type: DataType | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Rows of one table, as they are from this batch on. Names are in the table's own case."""
+
+    feed: Feed
+    history: History
+    columns: tuple[StructField, ...]  # all columns of a change, stored or not
+    data: tuple[StructField, ...]  # the stored ones
+    sources: dict[str, str]  # column → its name in this batch; a missing column is not in it
+    widened: tuple[StructField, ...]
+    event_time: str | None
+    from_column: str | None  # the column that valid_from comes from; None: the batch's time
+    from_type: DataType
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.names(getattr(self.feed, "key", ()))
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return self.names(getattr(self.feed, "order_by", ()))
+
+    def names(self, options: Sequence[str]) -> tuple[str, ...]:
+        """Columns named in options, in the table's case; those that nobody has yet are left out."""
+        found = (find(name, [f.name for f in self.columns]) for name in options)
+        return tuple(name for name in found if name is not None)
+
+    def field(self, name: str) -> StructField:
+        return next(f for f in self.columns if same(f.name, name))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(f.name for f in self.data if f.name not in self.sources)
+
+    @property
+    def partial(self) -> bool:
+        """Whether a change may set only some columns (F6)."""
+        feed = self.feed
+        if isinstance(feed, Updates):
+            return (
+                feed.ignore_nulls is not False
+                or feed.present_columns is not None
+                or feed.on_missing_column == "keep"
+            )
+        return isinstance(feed, (Snapshot, Ledger)) and feed.on_missing_column == "keep"
+
+    @property
+    def order_type(self) -> StructType:
+        if self.order:
+            parts = [StructField(f"o{i}", self.field(name).dataType) for i, name in enumerate(self.order)]
+        else:
+            parts = [StructField("batch", LongType()), StructField("position", LongType())]
+        return StructType([*parts, StructField("t", IntegerType())])
+
+    @property
+    def tracked(self) -> tuple[StructField, ...]:
+        """V4: the columns that make a new version."""
+        if not isinstance(self.history, Versions):
+            return self.data
+        never = {name.lower() for name in (*self.key, *self.order)}
+        never |= {name.lower() for name in (self.event_time, self.from_column) if name}
+        if isinstance(self.feed, Updates) and self.feed.present_columns:
+            never.add(self.feed.present_columns.lower())
+        free = tuple(f for f in self.data if f.name.lower() not in never)
+        if self.history.track is not None:
+            wanted = {name.lower() for name in self.history.track}
+            return tuple(f for f in free if f.name.lower() in wanted)
+        unwanted = {name.lower() for name in self.history.track_except or ()}
+        return tuple(f for f in free if f.name.lower() not in unwanted)
+
+    @property
+    def hashed(self) -> tuple[StructField, ...]:
+        """G11: what `row_hash` covers, the key and the tracked columns."""
+        key = tuple(f for f in self.data if f.name in self.key)
+        return key + tuple(f for f in self.tracked if f.name not in self.key)
+
+    @property
+    def compared(self) -> tuple[StructField, ...]:
+        """F3: the columns whose change counts."""
+        compare = self.feed.compare if isinstance(self.feed, Snapshot) else None
+        if compare is None:
+            return self.data
+        wanted = {name.lower() for name in compare}
+        return tuple(f for f in self.data if f.name.lower() in wanted)
+
+    @property
+    def event_time_is_own(self) -> bool:
+        """L1: a declared event-time column that has the name of the log's own is that column."""
+        return (
+            isinstance(self.history, Log)
+            and self.event_time is not None
+            and same(self.event_time, self.history.own("event_time"))
+            and any(same(f.name, self.event_time) for f in self.data)
+        )
+
+
+def shape_of(
+    incoming: StructType, feed: Feed, history: History, known: Known, *, batch_time_declared: bool
+) -> Shape:
+    """The shape of a table after a batch with these columns; raises `BatchError` where G9 refuses them."""
+    given = [f for f in incoming if f.name not in FROM_SOURCE]
+    _refuse_names(given)
+    excepted = {name.lower() for name in feed.except_columns}
+    columns, sources, widened = _merge_columns(given, known, _unchangeable(feed))
+    event_time = _event_time_column(feed, columns)
+    if event_time and isinstance(history, Log) and same(event_time.name, history.own("event_time")):
+        columns = [StructField(f.name, TimestampType()) if f is event_time else f for f in columns]
+        widened = [f for f in widened if f.name != event_time.name]
+    data = tuple(f for f in columns if f.name.lower() not in excepted)
+    _require(feed, history, columns, sources, data)
+    _refuse_own_names(data, history, event_time.name if event_time else None)
+    from_column, from_type = _valid_from(feed, history, columns, batch_time_declared=batch_time_declared)
+    shape = Shape(
+        feed=feed,
+        history=history,
+        columns=tuple(columns),
+        data=data,
+        sources=sources,
+        widened=tuple(widened),
+        event_time=event_time.name if event_time else None,
+        from_column=from_column,
+        from_type=from_type,
+    )
+    if known.order is not None and shape.order and plain(known.order) != plain(shape.order_type):
+        raise _incompatible(", ".join(shape.order), known.order, shape.order_type, "order")
+    return shape
+
+
+def _refuse_names(given: Sequence[StructField]) -> None:
+    seen: dict[str, str] = {}
+    for f in given:
+        if not f.name.strip():
+            raise BatchError(
+                "a column has an empty name", code="ambiguous_column", hint="give every column a name"
+            )
+        if internal(f.name):
+            raise BatchError(
+                f"the column {f.name!r} has the prefix of lakebed's internal columns",
+                code="reserved_column",
+                hint="rename it in the source, or leave it out",
+            )
+        if f.name.lower() in seen:
+            raise BatchError(
+                f"the columns {seen[f.name.lower()]!r} and {f.name!r} differ only in case",
+                code="ambiguous_column",
+                hint="names are case-insensitive: rename or leave out one of them",
+            )
+        seen[f.name.lower()] = f.name
+
+
+def _unchangeable(feed: Feed) -> set[str]:
+    return {name.lower() for option in ("key", "order_by") for name in getattr(feed, option, ())}
+
+
+def _merge_columns(
+    given: Sequence[StructField], known: Known, unchangeable: set[str]
+) -> tuple[list[StructField], dict[str, str], list[StructField]]:
+    """The table's columns first, then the new ones; which column of the batch each comes from; which widen."""
+    columns: list[StructField] = []
+    sources: dict[str, str] = {}
+    widened: list[StructField] = []
+    arriving = {f.name.lower(): f for f in given}
+    for old in (*known.data, *known.kept):
+        new = arriving.pop(old.name.lower(), None)
+        kind: DataType | None = old.dataType
+        if new is not None:
+            sources[old.name] = new.name
+            kind = reconcile(old.dataType, new.dataType)
+            if kind is None or (
+                old.name.lower() in unchangeable and plain(new.dataType) != plain(old.dataType)
+            ):
+                raise _incompatible(old.name, old.dataType, new.dataType, "column")
+        assert kind is not None
+        column = StructField(old.name, kind, True)
+        if kind != plain(old.dataType):
+            widened.append(column)
+        columns.append(column)
+    for f in given:
+        if f.name.lower() in arriving:
+            columns.append(StructField(f.name, plain(f.dataType), True))
+            sources[f.name] = f.name
+    return columns, sources, widened
+
+
+def _incompatible(name: str, table: DataType, incoming: DataType, what: str) -> BatchError:
+    return BatchError(
+        f"{what} {name!r} is {table.simpleString()} in the table and {incoming.simpleString()} in the batch",
+        code="incompatible_type",
+        hint="cast it in the source, or declare its type; key and order columns never change type",
+    )
+
+
+def _require(
+    feed: Feed,
+    history: History,
+    columns: Sequence[StructField],
+    sources: dict[str, str],
+    data: Sequence[StructField],
+) -> None:
+    for option, code in (("key", "missing_key_column"), ("order_by", "missing_order_column")):
+        for name in getattr(feed, option, ()):
+            if find(name, sources) is None:
+                raise _missing(name, f"is named in {option}", code)
+    needed: dict[str, str] = {}
+    if feed.event_time_column:
+        needed[feed.event_time_column.column] = "is the declared event time"
+    if isinstance(history, Versions) and history.valid_from:
+        needed[history.valid_from] = "is named in valid_from"
+    if isinstance(feed, Updates) and feed.present_columns:
+        needed[feed.present_columns] = "is named in present_columns"
+    for name, why in needed.items():
+        if find(name, sources) is None:
+            raise _missing(name, why, "missing_column")
+    stored = [f.name for f in columns]
+    for option, names in _column_lists(feed, history).items():
+        for name in names:
+            if find(name, stored) is None:
+                raise _missing(name, f"is named in {option}", "missing_column")
+    if feed.on_missing_column == "fail":
+        lost = [f.name for f in data if f.name not in sources]
+        if lost:
+            raise _missing(", ".join(lost), "is in the table, and on_missing_column is fail", "missing_column")
+
+
+def _column_lists(feed: Feed, history: History) -> dict[str, Sequence[str]]:
+    lists: dict[str, Sequence[str]] = {}
+    if isinstance(feed, Snapshot):
+        lists["compare"] = feed.compare or ()
+        lists["scope"] = feed.scope or ()
+    if isinstance(feed, Updates) and not isinstance(feed.ignore_nulls, bool):
+        lists["ignore_nulls"] = feed.ignore_nulls
+    if isinstance(history, Versions):
+        lists["track"] = history.track or ()
+    return lists
+
+
+def _missing(name: str, why: str, code: str) -> BatchError:
+    return BatchError(
+        f"the column {name!r} {why}, and the batch does not have it",
+        code=code,
+        hint="check the source's columns against the feed's options",
+    )
+
+
+def _event_time_column(feed: Feed, columns: Sequence[StructField]) -> StructField | None:
+    declared = feed.event_time_column
+    if declared is None:
+        return None
+    column = next((f for f in columns if same(f.name, declared.column)), None)
+    timely = (TimestampType, DateType, TimestampNTZType)
+    if column is not None and declared.format is None and not isinstance(column.dataType, timely):
+        raise BatchError(
+            f"the event time column {column.name!r} is {column.dataType.simpleString()}, and no format is declared",
+            code="incompatible_type",
+            hint="declare event_time: {column: …, format: …}, such as '%Y-%m-%d' or epoch_ms",
+        )
+    return column
+
+
+def _refuse_own_names(data: Sequence[StructField], history: History, event_time: str | None) -> None:
+    own = {history.own(name).lower(): name for name in own_columns(history)}
+    for f in data:
+        if f.name.lower() not in own:
+            continue
+        if (
+            isinstance(history, Log)
+            and own[f.name.lower()] == "event_time"
+            and event_time
+            and same(f.name, event_time)
+        ):
+            continue
+        raise BatchError(
+            f"the column {f.name!r} has the name of one of the table's own columns",
+            code="reserved_column",
+            hint=f"rename: {{{own[f.name.lower()]}: another name}} in the history, or except_columns: [{f.name}]",
+        )
+
+
+def own_columns(history: History) -> Sequence[str]:
+    if isinstance(history, Current):
+        return ("is_deleted",) if history.deletes == "flag" else ()
+    return history.own_columns
+
+
+def _valid_from(
+    feed: Feed, history: History, columns: Sequence[StructField], *, batch_time_declared: bool
+) -> tuple[str | None, DataType]:
+    """V3: where valid_from comes from, and its type."""
+    if not isinstance(history, Versions):
+        return None, TimestampType()
+    name: str | None = history.valid_from
+    if name is None and not isinstance(feed, (Snapshot, Append, Ledger)):
+        declared = feed.event_time_column
+        if declared is None and not batch_time_declared and feed.order_by:
+            name = feed.order_by[0]
+    column = next((f for f in columns if name and same(f.name, name)), None)
+    kind: DataType = column.dataType if column else TimestampType()
+    if history.end == "inclusive_day":
+        if not isinstance(kind, (DateType, TimestampType, TimestampNTZType)):
+            raise BatchError(
+                f"end: inclusive_day needs dates or times, and valid_from is {kind.simpleString()}",
+                code="invalid_options",
+                hint="name a date or timestamp column in valid_from, or use end: exclusive",
+            )
+        kind = DateType()
+    if column is not None and not _time_fits(kind) and _deletes_may_lack_it(feed, column.name):
+        raise BatchError(
+            f"valid_from {column.name!r} is {kind.simpleString()}; a delete without one takes its event time, a timestamp",
+            code="invalid_options",
+            hint="use a date or timestamp column for valid_from (G3)",
+        )
+    return (column.name if column else None), kind
+
+
+def _deletes_may_lack_it(feed: Feed, column: str) -> bool:
+    if isinstance(feed, Changes):
+        ordered = any(same(name, column) for name in feed.order_by)
+        return not ordered and bool(feed.delete_when or feed.truncate_when)
+    return isinstance(feed, Snapshot)
+
+
+def _time_fits(kind: DataType) -> bool:
+    return isinstance(kind, (DateType, TimestampType, TimestampNTZType))
+
+
+def flag_type(history: Versions) -> DataType:
+    return StringType() if history.flag else BooleanType()

@@ -1,0 +1,80 @@
+"""Which type a column of the table has after a batch of another type has come (G9)."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+_DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
+_INTEGERS = tuple(_DIGITS)
+_ATOMIC_AS_TEXT = (*_INTEGERS, DecimalType, DateType)
+
+
+def reconcile(table: DataType, incoming: DataType) -> DataType | None:
+    """The table's type from now on: its own, where `incoming` is cast to it without loss; `incoming`, where the
+    table's widens to it within its family; None where neither holds."""
+    table, incoming = plain(table), plain(incoming)
+    if table == incoming or isinstance(incoming, NullType) or _upcasts(incoming, table):
+        return table
+    same_family = _family(table) is not None and _family(table) == _family(incoming)
+    return incoming if same_family and _upcasts(table, incoming) else None
+
+
+def plain(kind: DataType) -> DataType:
+    """The type with every part nullable, as Delta stores what lakebed writes."""
+    if isinstance(kind, ArrayType):
+        return ArrayType(plain(kind.elementType), True)
+    if isinstance(kind, MapType):
+        return MapType(plain(kind.keyType), plain(kind.valueType), True)
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, plain(f.dataType), True) for f in kind])
+    if isinstance(kind, NullType):
+        return StringType()
+    if isinstance(kind, StringType):
+        return StringType()
+    return kind
+
+
+def _family(kind: DataType) -> str | None:
+    if isinstance(kind, _INTEGERS):
+        return "integer"
+    if isinstance(kind, (FloatType, DoubleType)):
+        return "float"
+    return "decimal" if isinstance(kind, DecimalType) else None
+
+
+def _upcasts(narrow: DataType, wide: DataType) -> bool:
+    """Every value of `narrow` is a value of `wide`."""
+    digits = _DIGITS.get(type(narrow))
+    if digits is not None:
+        return (
+            digits <= _DIGITS.get(type(wide), -1)
+            or (isinstance(wide, DoubleType) and digits <= 10)
+            or (isinstance(wide, FloatType) and digits <= 5)
+            or (isinstance(wide, DecimalType) and wide.precision - wide.scale >= digits)
+            or isinstance(wide, StringType)
+        )
+    if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
+        return wide.scale >= narrow.scale and wide.precision - wide.scale >= narrow.precision - narrow.scale
+    if isinstance(narrow, DateType):
+        return isinstance(wide, (TimestampType, TimestampNTZType, StringType))
+    if isinstance(narrow, FloatType):
+        return isinstance(wide, DoubleType)
+    return isinstance(narrow, _ATOMIC_AS_TEXT) and isinstance(wide, StringType)

@@ -1,0 +1,323 @@
+"""Events of keys → their versions (V1 to V8).
+
+`versions_of` is the whole of V2 to V8 for any set of events, and for a known state plus newer events: what is known of
+a key (its open version, or that it is deleted) is a seed, an event that comes before the new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    LongType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from lakebed.history.changes import (
+    ALL1,
+    ALL2,
+    BEFORE_KIND,
+    TRACK1,
+    TRACK2,
+    in_order,
+    timeline,
+)
+from lakebed.history.columns import (
+    BATCH,
+    CLOSED,
+    DELETE,
+    EVENT_TIME,
+    FIRST,
+    FROM,
+    HASH1,
+    HASH2,
+    KIND,
+    OPENED,
+    ORDER,
+    ROW,
+    SAME1,
+    SAME2,
+    SEED,
+    SETS,
+    SK,
+    UPSERT,
+    col,
+    field,
+    key_names,
+    pack,
+    unpack,
+    with_key,
+)
+from lakebed.history.hashing import row_hash
+from lakebed.history.normalise import SALTS
+from lakebed.history.shape import Shape, flag_type
+from lakebed.manifest import Snapshot, Versions
+
+INITIAL = "_lb_initial"  # this event's key has its first version start at `initial_valid_from`
+UNTIL = "_lb_until"
+DELETED = "_lb_deleted"
+VERSION = "_lb_version"
+MOVED = "_lb_moved"  # whether a version differs from the seed it grew out of
+
+
+def versions_of(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
+    """One row per version: keys, ROW, FROM, UNTIL (NULL = open), DELETED, FIRST, ORDER (head of the key), SK, OPENED, MOVED.
+
+    Before: one event per key and order; SEED, SK, FIRST, OPENED, INITIAL tell of seeds. After: V7 holds for each key.
+    """
+    history = _history(shape)
+    newest = Window.partitionBy(*keys)
+    events = events.withColumn("_lb_head", F.max(ORDER).over(newest))
+    if history.deletes == "ignore":
+        events = events.where((F.col(KIND) == UPSERT) | F.col(SEED) & F.col(SK).isNotNull())
+    line = _numbered(timeline(events, keys, shape), keys, history)
+    members, times = _members(history)
+    grouped = line.where(members & (F.col(VERSION) > 0)).groupBy(*keys, VERSION)
+    seed = F.col(SEED) & F.col(SK).isNotNull()
+    # What decides the end is the last event of the version, so it is carried with its order.
+    found = grouped.agg(
+        F.min(F.when(times, F.col(FROM))).alias(FROM),
+        F.max_by(
+            F.struct(ROW, KIND, "_lb_next_from", "_lb_next_kind", TRACK1, TRACK2, ALL1, ALL2), F.col(ORDER)
+        ).alias("_lb_last"),
+        F.min(F.coalesce(F.col(FIRST), F.col(ORDER))).alias(FIRST),
+        F.min(SK).alias(SK),
+        F.min(OPENED).alias(OPENED),
+        F.max("_lb_head").alias(ORDER),
+        F.max(INITIAL).alias(INITIAL),
+        F.max(F.when(seed, F.struct(FROM, KIND, ALL1, ALL2))).alias("_lb_was"),
+    )
+    last = F.col("_lb_last")
+    deleted = (
+        last.getField("_lb_next_kind") == DELETE
+        if history.deletes == "close"
+        else last.getField(KIND) == DELETE
+    )
+    initial = F.col(INITIAL) & (F.col(VERSION) == 1) & F.col("_lb_was").isNull()
+    start = F.when(initial, _initial_from(shape)).otherwise(F.col(FROM))
+    result = found.withColumns(
+        {
+            ROW: last.getField(ROW),
+            FROM: start,
+            UNTIL: last.getField("_lb_next_from"),
+            DELETED: F.coalesce(deleted, F.lit(False)),
+            TRACK1: last.getField(TRACK1),
+        }
+    ).withColumn(UNTIL, F.when(F.col(UNTIL).isNotNull(), F.greatest(F.col(FROM), F.col(UNTIL))))
+    return result.withColumn(MOVED, _moved()).drop("_lb_was", "_lb_last", INITIAL)
+
+
+def _history(shape: Shape) -> Versions:
+    assert isinstance(shape.history, Versions)
+    return shape.history
+
+
+def _numbered(line: DataFrame, keys: Sequence[str], history: Versions) -> DataFrame:
+    """Each event with the number of the version it belongs to, and what comes after it (V4, V5, V8)."""
+    window = in_order(keys)
+    upsert = F.col(KIND) == UPSERT
+    seed = F.col(SEED) & F.col(SK).isNotNull()
+    equal = (F.lag(TRACK1).over(window) == F.col(TRACK1)) & (F.lag(TRACK2).over(window) == F.col(TRACK2))
+    lived = F.coalesce(F.col(BEFORE_KIND) == UPSERT, F.lit(False))
+    starts = seed | (upsert & ~(lived & F.coalesce(equal, F.lit(False))))
+    if history.deletes == "flag":
+        starts = starts | (~upsert & lived)
+    counts = upsert if history.deletes == "mark" else F.lit(True)
+    following = window.rowsBetween(1, Window.unboundedFollowing)
+    so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    numbered = line.withColumns(
+        {
+            "_lb_starts": starts.cast("int"),
+            "_lb_next_from": F.min(F.when(counts, F.col(FROM))).over(following),
+            "_lb_next_kind": F.lead(KIND).over(window),
+        }
+    )
+    numbered = numbered.withColumn(VERSION, F.sum("_lb_starts").over(so_far))
+    if history.deletes in ("flag", "mark"):
+        # A deleted version shows the values it had (V5).
+        shown = F.last(F.when(upsert | seed, F.struct(ROW, TRACK1, TRACK2, ALL1, ALL2)), ignorenulls=True).over(
+            so_far
+        )
+        numbered = numbered.withColumn("_lb_shown", shown)
+        for name in (ROW, TRACK1, TRACK2, ALL1, ALL2):
+            numbered = numbered.withColumn(name, F.col("_lb_shown").getField(name))
+    return numbered
+
+
+def _members(history: Versions) -> tuple[Column, Column]:
+    """Which events are part of a version, and which of them count for its start."""
+    seed = F.col(SEED) & F.col(SK).isNotNull()
+    upsert = (F.col(KIND) == UPSERT) | seed
+    if history.deletes == "flag":
+        return F.lit(True), F.lit(True)
+    if history.deletes == "mark":
+        return F.lit(True), upsert
+    return upsert, upsert
+
+
+def _moved() -> Column:
+    was, last = F.col("_lb_was"), F.col("_lb_last")
+    stays = (
+        F.col(UNTIL).isNull()
+        & (was.getField(FROM) == F.col(FROM))
+        & ((was.getField(KIND) == DELETE) == F.col(DELETED))
+        & (was.getField(ALL1) == last.getField(ALL1))
+        & (was.getField(ALL2) == last.getField(ALL2))
+    )
+    return F.coalesce(~stays, F.lit(True))
+
+
+def _initial_from(shape: Shape) -> Column:
+    initial = _history(shape).initial
+    return F.lit(initial.at.isoformat() if initial else None).cast("date").cast(shape.from_type)
+
+
+# ---- rows of the table
+
+
+def target_fields(shape: Shape) -> list[StructField]:
+    """The columns of a versions table, in order (V1); internal ones last."""
+    history = _history(shape)
+    own = history.own
+    key = [f for f in shape.data if f.name in shape.key]
+    rest = [f for f in shape.data if f.name not in shape.key]
+    compared = [StructField(name, LongType()) for name in (SAME1, SAME2)] if _is_snapshot(shape) else []
+    return [
+        StructField(own("sk"), LongType()),
+        *key,
+        *rest,
+        StructField(own("row_hash"), LongType()),
+        StructField(own("valid_from"), shape.from_type),
+        StructField(own("valid_to"), shape.from_type),
+        StructField(own("is_current"), flag_type(history)),
+        StructField(own("is_deleted"), BooleanType()),
+        StructField(ORDER, shape.order_type),
+        StructField(FIRST, shape.order_type),
+        StructField(OPENED, LongType()),
+        StructField(CLOSED, LongType()),
+        *compared,
+    ]
+
+
+def _is_snapshot(shape: Shape) -> bool:
+    return isinstance(shape.feed, Snapshot)
+
+
+def target_rows(versions: DataFrame, shape: Shape, batch: int) -> DataFrame:
+    """Versions as rows of the table; `sk` is NULL where a number is still to be given."""
+    history = _history(shape)
+    own = history.own
+    is_open = F.col(UNTIL).isNull()
+    closed = F.coalesce(F.col(CLOSED), F.lit(batch)) if CLOSED in versions.columns else F.lit(batch)
+    compared = [(f, field(ROW, f.name)) for f in shape.compared]
+    same = (
+        [
+            row_hash(compared, salt).alias(name)
+            for name, salt in zip((SAME1, SAME2), SALTS, strict=True)
+        ]
+        if _is_snapshot(shape)
+        else []
+    )
+    columns = {f.name: c for f, c in zip(shape.data, unpack(shape.data), strict=True)}
+    ordered = [f.name for f in target_fields(shape) if f.name in columns]
+    return versions.select(
+        F.col(SK).alias(own("sk")),
+        *[columns[name] for name in ordered],
+        F.col(TRACK1).alias(own("row_hash")),
+        F.col(FROM).alias(own("valid_from")),
+        _valid_to(shape).alias(own("valid_to")),
+        flag_value(history, is_open).alias(own("is_current")),
+        F.col(DELETED).alias(own("is_deleted")),
+        F.when(is_open, F.col(ORDER)).alias(ORDER),
+        F.col(FIRST),
+        F.coalesce(F.col(OPENED), F.lit(batch)).cast("bigint").alias(OPENED),
+        F.when(~is_open, closed).cast("bigint").alias(CLOSED),
+        *same,
+    )
+
+
+def flag_value(history: Versions, condition: Column) -> Column:
+    if history.flag is None:
+        return condition
+    return F.when(condition, F.lit(history.flag[0])).otherwise(F.lit(history.flag[1]))
+
+
+def is_open(shape: Shape) -> Column:
+    """The condition on a row of the table that it is an open version."""
+    history = _history(shape)
+    flag = col(history.own("is_current"))
+    return flag if history.flag is None else flag == F.lit(history.flag[0])
+
+
+def _valid_to(shape: Shape) -> Column:
+    """V2: half-open, or the day before; an open end as the history says."""
+    history = _history(shape)
+    end = F.col(UNTIL)
+    if history.end == "inclusive_day":
+        end = F.date_sub(end, 1)
+    return F.when(F.col(UNTIL).isNull(), open_end(history, shape.from_type)).otherwise(end)
+
+
+def open_end(history: Versions, kind: DataType) -> Column:
+    timely = isinstance(kind, (DateType, TimestampType, TimestampNTZType))
+    value = history.open_end.isoformat() if history.open_end and timely else None
+    return F.lit(value).cast("date").cast(kind) if timely else F.lit(None).cast(kind)
+
+
+def until_of(shape: Shape) -> Column:
+    """The exclusive end of a row of the table, NULL where it is open: the inverse of what V2 shows."""
+    history = _history(shape)
+    end = col(history.own("valid_to"))
+    if history.end == "inclusive_day":
+        end = F.date_add(end, 1)
+    return F.when(~is_open(shape), end)
+
+
+def seeds_of(rows: DataFrame, shape: Shape) -> DataFrame:
+    """Open versions of the table as seeds."""
+    own = _history(shape).own
+    return with_key(rows, shape.key).select(
+        *key_names(shape.key),
+        F.when(col(own("is_deleted")), F.lit(DELETE)).otherwise(F.lit(UPSERT)).alias(KIND),
+        F.col(ORDER),
+        F.lit(None).cast("array<string>").alias(SETS),
+        F.lit(None).cast("timestamp").alias(EVENT_TIME),
+        col(own("valid_from")).alias(FROM),
+        F.lit(None).cast("bigint").alias(HASH1),
+        F.lit(None).cast("bigint").alias(HASH2),
+        F.lit(None).cast("bigint").alias(BATCH),
+        pack(shape.data).alias(ROW),
+        F.lit(True).alias(SEED),
+        col(own("sk")).alias(SK),
+        F.col(FIRST),
+        F.col(OPENED),
+    )
+
+
+def shortened(rows: DataFrame, shape: Shape, earliest: DataFrame) -> DataFrame:
+    """V8 without a journal: closed versions that end after a newer event's valid_from end there instead.
+
+    `earliest` has one row per key: the smallest FROM of its new events. Gives whole rows of the table, only those that move.
+    """
+    own = _history(shape).own
+    keyed = with_key(rows, shape.key).join(
+        F.broadcast(earliest.withColumnRenamed(FROM, "_lb_least")), key_names(shape.key)
+    )
+    valid_from = col(own("valid_from"))
+    until = until_of(shape)
+    end = F.greatest(valid_from, F.least(until, F.col("_lb_least")))
+    moved = keyed.withColumn("_lb_end", end).where(F.col("_lb_end") < until)
+    shown = F.date_sub(F.col("_lb_end"), 1) if _history(shape).end == "inclusive_day" else F.col("_lb_end")
+    return moved.withColumn(own("valid_to"), shown).select(*[col(f.name) for f in target_fields(shape)])
+
+
+def schema_of(shape: Shape) -> StructType:
+    return StructType(target_fields(shape))
