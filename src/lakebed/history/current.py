@@ -1,0 +1,146 @@
+"""Events of keys → one row per live key (C1 to C3). The state beside a log (L4) has the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, LongType, StructField, StructType, TimestampType
+
+from lakebed.history.changes import UNCHANGED, in_order, timeline
+from lakebed.history.columns import (
+    BATCH,
+    DEAD,
+    DELETE,
+    EVENT_TIME,
+    FROM,
+    HASH1,
+    HASH2,
+    KIND,
+    ORDER,
+    ROW,
+    SAME1,
+    SAME2,
+    SEED,
+    SETS,
+    UPSERT,
+    col,
+    field,
+    key_names,
+    pack,
+    unpack,
+    with_key,
+)
+from lakebed.history.hashing import row_hash
+from lakebed.history.normalise import SALTS
+from lakebed.history.shape import Shape
+from lakebed.manifest import Current, Log, Snapshot
+
+CHANGED = "_lb_changed"
+
+
+def current_of(line: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The last event of each timeline: keys, KIND, ROW (of a delete: the values it ended), ORDER, FROM, EVENT_TIME, CHANGED.
+
+    EVENT_TIME is that of the event which last changed the row, so a log can repeat it (L2).
+    """
+    window = in_order(keys)
+    so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    changing = ~F.col(UNCHANGED) | F.col(SEED)
+    shown = F.when(F.col(ROW).isNotNull(), F.col(ROW))
+    wrote = F.when((F.col(KIND) == UPSERT) & changing, F.struct(F.col(EVENT_TIME).alias("t")))
+    newest = Window.partitionBy(*keys).orderBy(F.col(ORDER).desc_nulls_last())
+    marked = line.withColumns(
+        {
+            ROW: F.last(shown, ignorenulls=True).over(so_far),
+            EVENT_TIME: F.last(wrote, ignorenulls=True).over(so_far).getField("t"),
+            CHANGED: F.max(~F.col(UNCHANGED) & ~F.col(SEED)).over(Window.partitionBy(*keys)),
+            "_lb_rank": F.row_number().over(newest),
+        }
+    )
+    return marked.where("_lb_rank = 1").select(*keys, KIND, ROW, ORDER, FROM, EVENT_TIME, CHANGED)
+
+
+def fold_current(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
+    return current_of(timeline(events, keys, shape), keys)
+
+
+def flags_deletes(shape: Shape) -> bool:
+    return isinstance(shape.history, Current) and shape.history.deletes == "flag"
+
+
+def target_fields(shape: Shape) -> list[StructField]:
+    """The columns of a current table, or of the state beside a log; internal ones last."""
+    own: list[StructField] = []
+    extra: list[StructField] = []
+    if isinstance(shape.history, Current) and flags_deletes(shape):
+        own = [StructField(shape.history.own("is_deleted"), BooleanType())]
+    if isinstance(shape.history, Log):
+        extra = [StructField(EVENT_TIME, TimestampType()), StructField(DEAD, BooleanType())]
+    if isinstance(shape.feed, Snapshot):
+        extra += [StructField(SAME1, LongType()), StructField(SAME2, LongType())]
+    return [
+        *shape.data,
+        *own,
+        StructField(ORDER, shape.order_type),
+        StructField(BATCH, LongType()),
+        *extra,
+    ]
+
+
+def schema_of(shape: Shape) -> StructType:
+    return StructType(target_fields(shape))
+
+
+def target_rows(current: DataFrame, shape: Shape, batch: int) -> DataFrame:
+    """Rows of the table for those keys that have one: the live ones, and the deleted ones where they are kept."""
+    dead = F.col(KIND) == DELETE
+    columns: list[Column] = unpack(shape.data)
+    if isinstance(shape.history, Current) and flags_deletes(shape):
+        current = current.where(F.col(ROW).isNotNull())
+        columns.append(dead.alias(shape.history.own("is_deleted")))
+    elif isinstance(shape.history, Log):
+        columns = [_or_key(shape, f) for f in shape.data]
+    else:
+        current = current.where(~dead)
+    columns += [F.col(ORDER), F.lit(batch).cast("bigint").alias(BATCH)]
+    if isinstance(shape.history, Log):
+        columns += [F.when(~dead, F.col(EVENT_TIME)).alias(EVENT_TIME), dead.alias(DEAD)]
+    if isinstance(shape.feed, Snapshot):
+        compared = [(f, field(ROW, f.name)) for f in shape.compared]
+        columns += [
+            row_hash(compared, salt).alias(name) for name, salt in zip((SAME1, SAME2), SALTS, strict=True)
+        ]
+    return current.select(*columns)
+
+
+def _or_key(shape: Shape, f: StructField) -> Column:
+    """A tombstone in the state of a log has its key and nothing else."""
+    value = F.when(F.col(KIND) == UPSERT, field(ROW, f.name))
+    if f.name in shape.key:
+        value = F.col(key_names(shape.key)[shape.key.index(f.name)])
+    return value.alias(f.name)
+
+
+def seeds_of(rows: DataFrame, shape: Shape) -> DataFrame:
+    """Rows of the table as seeds."""
+    dead: Column = F.lit(False)
+    if isinstance(shape.history, Current) and flags_deletes(shape):
+        dead = col(shape.history.own("is_deleted"))
+    is_log = isinstance(shape.history, Log)
+    if is_log:
+        dead = F.col(DEAD)
+    return with_key(rows, shape.key).select(
+        *key_names(shape.key),
+        F.when(dead, F.lit(DELETE)).otherwise(F.lit(UPSERT)).alias(KIND),
+        F.col(ORDER),
+        F.lit(None).cast("array<string>").alias(SETS),
+        (F.col(EVENT_TIME) if is_log else F.lit(None).cast("timestamp")).alias(EVENT_TIME),
+        F.lit(None).cast(shape.from_type).alias(FROM),
+        F.lit(None).cast("bigint").alias(HASH1),
+        F.lit(None).cast("bigint").alias(HASH2),
+        F.lit(None).cast("bigint").alias(BATCH),
+        (F.when(~dead, pack(shape.data)) if is_log else pack(shape.data)).alias(ROW),
+        F.lit(True).alias(SEED),
+    )
