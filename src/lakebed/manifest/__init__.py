@@ -1,20 +1,51 @@
 """What a user writes: the options of feeds and histories, and a project's files."""
 
+from lakebed.manifest.dataset import (
+    Dataset,
+    Files,
+    FromColumn,
+    FromFile,
+    FromPath,
+    FromSystem,
+    Source,
+    SourceEventTime,
+)
 from lakebed.manifest.feeds import Append, Changes, EventTimeColumn, Feed, Ledger, Snapshot, Updates
 from lakebed.manifest.histories import Current, History, InitialValidFrom, Log, Versions, check_combination
+from lakebed.manifest.json_schema import json_schema
+from lakebed.manifest.load import load_project
+from lakebed.manifest.patterns import PathPattern, compile_pattern
+from lakebed.manifest.problems import Problem, ProblemsError
+from lakebed.manifest.project import Project, Spark
 
 __all__ = [
     "Append",
     "Changes",
     "Current",
+    "Dataset",
     "EventTimeColumn",
     "Feed",
+    "Files",
+    "FromColumn",
+    "FromFile",
+    "FromPath",
+    "FromSystem",
     "History",
     "InitialValidFrom",
     "Ledger",
     "Log",
+    "PathPattern",
+    "Problem",
+    "ProblemsError",
+    "Project",
     "Snapshot",
+    "Source",
+    "SourceEventTime",
+    "Spark",
     "Updates",
     "Versions",
     "check_combination",
+    "compile_pattern",
+    "json_schema",
+    "load_project",
 ]

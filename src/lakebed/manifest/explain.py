@@ -21,10 +21,23 @@ class Explained:
     hint: str | None = None
     on_key: bool = False
     """The field's name itself is the mistake, not its value."""
+    code: str | None = None
 
     @property
     def field(self) -> str:
         return path_text(self.path)
+
+
+class Redacted(str):
+    """A text that came from the environment: used as it is, shown as the reference it was written as."""
+
+    __slots__ = ("reference",)
+    reference: str
+
+    def __new__(cls, text: str, reference: str) -> Redacted:
+        redacted = super().__new__(cls, text)
+        redacted.reference = reference
+        return redacted
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -36,17 +49,16 @@ def path_text(path: Iterable[str | int]) -> str:
 
 def found_text(value: object) -> str:
     """A value as the user would recognise it, never long."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return "a mapping"
+    if isinstance(value, Redacted):
+        return f"the value of {value.reference}"
     if isinstance(value, str):
         return f"the text {value if len(value) <= 60 else value[:57] + '...'!r}"
-    if isinstance(value, (list, tuple)):
-        return "a list" if value else "an empty list"
-    return f"{value!r}"[:60]
+    if isinstance(value, (Mapping, list, tuple)):
+        empty = "" if value else "n empty"
+        return f"a{empty} {'mapping' if isinstance(value, Mapping) else 'list'}"
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "true", False: "false"}[value]
+    return repr(value)[:60]
 
 
 def nearest(name: object, known: Sequence[str]) -> str | None:
@@ -135,14 +147,15 @@ def _quoted(text: str) -> list[str]:
 
 
 def _explain_kind(path: tuple[str | int, ...], value: object, context: Mapping[str, Any]) -> Explained:
-    known = _quoted(context.get("expected_tags", ""))
+    """The name that says which form of a union is meant (`kind`, `from`) is missing or wrong."""
+    tag, known = _quoted(context["discriminator"])[-1], _quoted(context.get("expected_tags", ""))
     if not isinstance(value, Mapping):
-        return Explained(path, f"expected a mapping with a 'kind', found {found_text(value)}")
-    if "kind" not in value:
-        return Explained(path, "'kind' is missing")
-    found = value["kind"]
+        return Explained(path, f"expected a mapping with {tag!r} in it, found {found_text(value)}")
+    if tag not in value:
+        return Explained(path, f"{tag!r} is missing")
+    found = value[tag]
     return Explained(
-        (*path, "kind"), f"expected {' | '.join(known)}, found {found_text(found)}", nearest(found, known)
+        (*path, tag), f"expected {' | '.join(known)}, found {found_text(found)}", nearest(found, known)
     )
 
 
@@ -163,13 +176,12 @@ def _walk(
     here: list[Any] = [model]
     for step in loc:
         models = [form for form in here if isinstance(form, type) and issubclass(form, BaseModel)]
+        if len(here) > 1:  # the step only says which form was tried
+            here = [form for form in models if step in (form.__name__, _tag_of(form))] or here
+            continue
         fields = [found for form in models if (found := _field(form, step)) is not None]
-        tagged = [form for form in models if step in (form.__name__, _kind_of(form))]
         if fields:
             holders, here = models, [form for field in fields for form in _forms(field)]
-        elif len(here) > 1:  # the step only says which form was tried
-            here = tagged or here
-            continue
         elif isinstance(step, int) or any(get_origin(form) is dict for form in here):
             here = [form for outer in here for argument in get_args(outer)[-1:] for form in _forms(argument)]
         elif models:
@@ -187,9 +199,10 @@ def _field(model: type[BaseModel], step: str | int) -> Any:
     return None
 
 
-def _kind_of(model: type[BaseModel]) -> object:
-    kind = model.model_fields.get("kind")
-    return kind.default if kind else None
+def _tag_of(model: type[BaseModel]) -> object:
+    """What a model's `kind` or `from` says."""
+    tag = model.model_fields.get("kind") or model.model_fields.get("from_")
+    return tag.default if tag else None
 
 
 def _forms(annotation: Any) -> list[Any]:
