@@ -1,0 +1,1 @@
+"""The conformance suite: cases as data, run through real Delta tables."""
