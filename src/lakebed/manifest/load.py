@@ -15,7 +15,7 @@ from lakebed.manifest.explain import Explained, explain_all, nearest
 from lakebed.manifest.histories import Versions
 from lakebed.manifest.problems import Problem, ProblemsError
 from lakebed.manifest.project import Project, ProjectFile, settled
-from lakebed.manifest.references import resolve, secret_in_setting, secret_in_url, texts
+from lakebed.manifest.references import hidden, resolve, secret_in_setting, secret_in_url, texts
 from lakebed.manifest.strict_yaml import Document, read_document
 
 PROJECT_FILE = "lakebed.yaml"
@@ -66,7 +66,7 @@ def _load_settings(
     if profile is not None and profile not in model.profiles:
         known = list(model.profiles)
         what = f"there is no profile {profile!r}; known are: {', '.join(known) or 'none'}"
-        found.append(document.problem(("profiles",), what, nearest(profile, known)))
+        found.append(document.problem(("profiles",), what, nearest(profile, known), on_key=True))
     if not found:
         overrides = document.data.get("profiles", {}).get(profile, {}) if profile else {}
         base = {name: value for name, value in document.data.items() if name != "profiles"}
@@ -145,7 +145,7 @@ def _load_dataset(
     dataset = _validated(document, data, Dataset, problems) if not found else None
     if dataset is None:
         return None
-    problems.extend(_placed(document, one) for one in check_dataset(dataset))
+    problems.extend(_placed(document, data, one) for one in check_dataset(dataset))
     return _Loaded(dataset, document)
 
 
@@ -156,14 +156,15 @@ def _validated(document: Document, data: Any, model: type[Model], problems: list
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problems.extend(_placed(document, one) for one in explain_all(error, model))
+        problems.extend(_placed(document, data, one) for one in explain_all(error, model))
         return None
 
 
-def _placed(document: Document, one: Explained) -> Problem:
+def _placed(document: Document, data: Any, one: Explained) -> Problem:
     """A mistake with its place in the file, under the code that the same mistake has in Python."""
     code = "invalid_options" if one.path[:1] in (("feed",), ("history",)) else "invalid_manifest"
-    return replace(document.problem(one.path, one.what, one.hint, on_key=one.on_key), code=one.code or code)
+    what, hint = hidden(one.what, one.path, data), hidden(one.hint, one.path, data) if one.hint else None
+    return replace(document.problem(one.path, what, hint, on_key=one.on_key), code=one.code or code)
 
 
 def _clashes(loaded: list[_Loaded]) -> Iterator[Problem]:

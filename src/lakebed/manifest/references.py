@@ -47,6 +47,8 @@ _ELSEWHERE = {
     "location",
 }
 
+_SHORTEST_SECRET = 4
+
 Path = tuple[str | int, ...]
 
 
@@ -89,6 +91,21 @@ def resolve(
             )
             return data
     return Redacted(_REFERENCE.sub(lambda found: environment[found[1]], data), data)
+
+
+def hidden(sentence: str, path: Path, data: Any) -> str:
+    """A sentence about the value at `path`, without anything that came from the environment."""
+    redacted = {where: text for where, text in texts(data) if isinstance(text, Redacted)}
+    here = redacted.get(path)
+    if here is not None:
+        expected = (
+            sentence.partition(", found ")[0] if sentence.startswith("expected ") else "it cannot be used"
+        )
+        return f"{expected}, found the value of {here.reference}"
+    for text in redacted.values():
+        # A very short value is no secret, and would be found inside words.
+        sentence = sentence.replace(str(text), text.reference) if len(text) >= _SHORTEST_SECRET else sentence
+    return sentence
 
 
 def secret_in_url(text: str) -> bool:
