@@ -1,6 +1,6 @@
 """Changes under the total order of G6, and the timeline of each key that follows from them.
 
-An *event* is a change with its stored columns packed into `ROW`. Every function is pure and takes `keys`, the names of
+An *event* is a change with its columns packed into one struct. Every function is pure and takes `keys`, the names of
 the columns that tell one timeline from another; seeds (what is known of a key so far) are events too, and come first.
 """
 
@@ -14,6 +14,7 @@ from pyspark.sql.types import StructField
 
 from lakebed.history.columns import (
     BATCH,
+    CARRIED,
     COPIES,
     DELETE,
     EVENT_TIME,
@@ -35,7 +36,7 @@ from lakebed.history.hashing import row_hash
 from lakebed.history.normalise import SALTS
 from lakebed.history.shape import Shape
 
-EVENT_COLUMNS = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, ROW)
+EVENT_COLUMNS = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, CARRIED)
 
 # What a timeline tells of each event besides.
 ALL1, ALL2 = "_lb_all1", "_lb_all2"
@@ -45,17 +46,22 @@ UNCHANGED = "_lb_unchanged"
 
 
 def events_of(changes: DataFrame, shape: Shape) -> DataFrame:
-    """Changes with the stored columns packed; what a delete carries does not count (G6)."""
+    """Changes with all their columns packed into CARRIED; what a delete carries is not compared (G6)."""
     delete = F.col(KIND) != UPSERT
-    packed = with_key(changes, shape.key).withColumn(ROW, pack(shape.data))
-    packed = packed.withColumns(
+    packed = with_key(changes, shape.key).withColumns(
         {
-            ROW: F.when(~delete, F.col(ROW)),
+            CARRIED: pack(shape.columns),
             HASH1: F.when(delete, F.lit(0)).otherwise(F.col(HASH1)).cast("bigint"),
             HASH2: F.when(delete, F.lit(0)).otherwise(F.col(HASH2)).cast("bigint"),
         }
     )
     return packed.select(*key_names(shape.key), *EVENT_COLUMNS)
+
+
+def with_row(events: DataFrame, shape: Shape) -> DataFrame:
+    """CARRIED → ROW: of an upsert the stored columns, of a delete nothing."""
+    stored = F.struct(*[field(CARRIED, f.name).alias(f.name) for f in shape.data])
+    return events.withColumn(ROW, F.when(F.col(KIND) == UPSERT, stored)).drop(CARRIED)
 
 
 def distinct_events(events: DataFrame, keys: Sequence[str], *flags: str) -> DataFrame:
@@ -67,7 +73,7 @@ def distinct_events(events: DataFrame, keys: Sequence[str], *flags: str) -> Data
         F.min(BATCH).alias(BATCH),
         F.count(F.lit(1)).alias(COPIES),
         F.first(SETS).alias(SETS),
-        F.first(ROW).alias(ROW),
+        F.first(CARRIED).alias(CARRIED),
         *[F.max(flag).alias(flag) for flag in flags],
     )
 

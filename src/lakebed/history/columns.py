@@ -37,9 +37,11 @@ SAME2 = "_lb_same2"
 BATCH = "_lb_batch"
 BUCKET = "_lb_bucket"
 ROW = "_lb_row"
+CARRIED = "_lb_carried"
 COPIES = "_lb_copies"
 
 # What a history keeps beside the visible columns.
+GONE = "_lb_gone"
 FIRST = "_lb_first"
 OPENED = "_lb_opened"
 CLOSED = "_lb_closed"

@@ -37,7 +37,7 @@ from lakebed.history.columns import (
 )
 from lakebed.history.hashing import row_hash
 from lakebed.history.shape import Shape
-from lakebed.manifest import Changes, Snapshot, Updates
+from lakebed.manifest import Changes, Ledger, Snapshot, Updates
 from lakebed.history.times import spark_time
 
 SALTS = (1, 2)
@@ -155,6 +155,8 @@ def _order(shape: Shape, moment: Moment) -> Column:
             F.lit(moment.batch).cast("bigint").alias("batch"),
             position.cast("bigint").alias("position"),
         ]
+        if isinstance(shape.feed, Ledger):
+            parts.insert(1, F.col(EVENT_TIME).alias("time"))
     return F.struct(*parts, last.alias("t"))
 
 

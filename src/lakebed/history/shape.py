@@ -88,6 +88,12 @@ class Shape:
     def order_type(self) -> StructType:
         if self.order:
             parts = [StructField(f"o{i}", self.field(name).dataType) for i, name in enumerate(self.order)]
+        elif isinstance(self.feed, Ledger):
+            parts = [
+                StructField("batch", LongType()),
+                StructField("time", TimestampType()),
+                StructField("position", LongType()),
+            ]
         else:
             parts = [StructField("batch", LongType()), StructField("position", LongType())]
         return StructType([*parts, StructField("t", IntegerType())])

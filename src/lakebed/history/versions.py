@@ -6,7 +6,7 @@ a key (its open version, or that it is deleted) is a seed, an event that comes b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -68,17 +68,20 @@ VERSION = "_lb_version"
 MOVED = "_lb_moved"  # whether a version differs from the seed it grew out of
 
 
-def versions_of(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
+def versions_of(
+    events: DataFrame, keys: Sequence[str], shape: Shape, tap: Callable[[DataFrame], DataFrame] = lambda line: line
+) -> DataFrame:
     """One row per version: keys, ROW, FROM, UNTIL (NULL = open), DELETED, FIRST, ORDER (head of the key), SK, OPENED, MOVED.
 
     Before: one event per key and order; SEED, SK, FIRST, OPENED, INITIAL tell of seeds. After: V7 holds for each key.
+    `tap` sees the timelines on their way, to count.
     """
     history = _history(shape)
     newest = Window.partitionBy(*keys)
     events = events.withColumn("_lb_head", F.max(ORDER).over(newest))
     if history.deletes == "ignore":
         events = events.where((F.col(KIND) == UPSERT) | F.col(SEED) & F.col(SK).isNotNull())
-    line = _numbered(timeline(events, keys, shape), keys, history)
+    line = _numbered(tap(timeline(events, keys, shape)), keys, history)
     members, times = _members(history)
     grouped = line.where(members & (F.col(VERSION) > 0)).groupBy(*keys, VERSION)
     seed = F.col(SEED) & F.col(SK).isNotNull()

@@ -1,0 +1,255 @@
+"""One Delta table: created with its settings, read at a version, written by one guarded commit per batch.
+
+Every commit carries (txnAppId, txnVersion) = (the table's own mark, the batch number): Delta skips a number it has
+already, so a batch lands once however often it is tried. What happened is told by the commit's userMetadata; `attempt`
+in it tells our commit from another writer's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from lakebed.errors import ConflictError, TableError
+from lakebed.history.columns import quote_ident
+from lakebed.tables.place import Place
+
+SETTINGS = "lakebed.settings"
+_APP = "lakebed"
+_ODD = set(" ,;{}()\n\t=")
+# The log must outlive every pause of a feed: the newest batch number is told by it.
+_LONG = "interval 3650 days"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What one commit says of itself."""
+
+    batch: int
+    attempt: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def metadata(self) -> str:
+        return json.dumps({"lakebed": {"batch": self.batch, "attempt": self.attempt, **self.facts}}, default=str)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The newest batch of a table: its number (0 = none), what its commit told, and the table's version now."""
+
+    batch: int = 0
+    attempt: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    version: int = -1  # of the newest commit of any kind
+    commit_version: int = -1  # of the newest commit that applied a batch
+
+
+class DeltaTable:
+    """Thin edge to one Delta table. Reads nothing until asked."""
+
+    def __init__(self, spark: SparkSession, place: Place) -> None:
+        self.spark = spark
+        self.place = place
+
+    # ---- looking
+
+    def properties(self) -> dict[str, str] | None:
+        """The table's properties and its location (key `location`), or None if it does not exist."""
+        try:
+            row = self.spark.sql(f"DESCRIBE DETAIL {self.place.sql}").first()
+        except AnalysisException as error:
+            if _is_missing(error):
+                return None
+            raise
+        assert row is not None
+        return {**row["properties"], "location": row["location"]}
+
+    def schema(self) -> StructType:
+        return self.read().schema
+
+    def read(self, version: int | None = None) -> DataFrame:
+        reader = self.spark.read.format("delta")
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        return reader.load(self.place.text) if self.place.is_path else reader.table(self.place.sql)
+
+    def head(self) -> Head:
+        """The newest batch that the table holds; `Head()` if the table does not exist or holds none."""
+        newest = -1
+        for limit in (1, 50, 100_000):
+            commits = self._commits(limit)
+            if commits is None:
+                return Head()
+            newest = max([newest, *(version for version, _ in commits)])
+            for version, metadata in commits:
+                facts = _facts(metadata)
+                if facts is not None:
+                    return Head(
+                        int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version
+                    )
+            if len(commits) < limit:
+                break
+        return Head(version=newest)
+
+    def _commits(self, limit: int) -> list[tuple[int, str | None]] | None:
+        try:
+            history = self.spark.sql(f"DESCRIBE HISTORY {self.place.sql} LIMIT {int(limit)}")
+            rows = history.select("version", "userMetadata").take(limit)
+        except AnalysisException as error:
+            if _is_missing(error):
+                return None
+            raise
+        return sorted(((row[0], row[1]) for row in rows), reverse=True)
+
+    # ---- writing
+
+    def create(
+        self, schema: StructType, *, partition_by: Sequence[str], settings: Mapping[str, Any], again: bool
+    ) -> None:
+        """An empty table with these settings. A crash before its commit leaves nothing; after it, an empty table.
+
+        `again` replaces a table that holds no batch yet.
+        """
+        writer = self.spark.createDataFrame([], schema).writeTo(self.place.sql).using("delta")
+        for name, value in _table_properties(schema).items():
+            writer = writer.tableProperty(name, value)
+        writer = writer.tableProperty(SETTINGS, json.dumps(settings, sort_keys=True))
+        if partition_by:
+            first, *others = [F.col(quote_ident(name)) for name in partition_by]
+            writer = writer.partitionedBy(first, *others)
+        if again:
+            writer.createOrReplace()
+        else:
+            writer.create()
+
+    def evolve(self, columns: Sequence[str], *, widens: bool) -> None:
+        """Turn on the table features that these new columns or wider types need; nothing where none is needed."""
+        wanted: dict[str, str] = {}
+        if any(_ODD & set(name) for name in columns):
+            wanted["delta.columnMapping.mode"] = "name"
+        if widens:
+            wanted["delta.enableTypeWidening"] = "true"
+        for name, value in wanted.items():
+            self.spark.sql(f"ALTER TABLE {self.place.sql} SET TBLPROPERTIES ('{name}' = '{value}')")
+
+    def append(self, rows: DataFrame, commit: Commit) -> Head:
+        return self._write(rows.write.mode("append"), commit)
+
+    def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
+        """Remove the rows of the table (alias `t`) for which `on` holds for a row of `rows` (alias `s`), and add `rows`.
+
+        With no rows at all nothing would be removed: use `remove` then.
+        """
+        writer = rows.alias("s").write.mode("overwrite").option("replaceOn", on).option("targetAlias", "t")
+        return self._write(writer, commit)
+
+    def _write(self, writer: DataFrameWriter, commit: Commit) -> Head:
+        writer = (
+            writer.format("delta")
+            .option("txnAppId", _APP)
+            .option("txnVersion", commit.batch)
+            .option("userMetadata", commit.metadata())
+            .option("mergeSchema", "true")
+        )
+
+        def write() -> None:
+            if self.place.is_path:
+                writer.save(self.place.text)
+            else:
+                writer.saveAsTable(self.place.sql)
+
+        return self._committed(write, commit)
+
+    def remove(self, staged: str, columns: Sequence[str], where: str, commit: Commit) -> Head:
+        """Remove the rows whose `columns` occur in the Parquet files at `staged`, in one commit."""
+        session = self.spark.newSession()
+        session.conf.set("spark.databricks.delta.write.txnAppId", _APP)
+        session.conf.set("spark.databricks.delta.write.txnVersion", str(commit.batch))
+        session.conf.set("spark.databricks.delta.commitInfo.userMetadata", commit.metadata())
+        same = " AND ".join(f"t.{quote_ident(name)} = s.{quote_ident(name)}" for name in columns)
+        statement = (
+            f"MERGE INTO {self.place.sql} t USING parquet.{quote_ident(staged)} s "
+            f"ON {where + ' AND ' if where else ''}{same} WHEN MATCHED THEN DELETE"
+        )
+        return self._committed(lambda: session.sql(statement).count(), commit)
+
+    def _committed(self, write: Any, commit: Commit) -> Head:
+        """Run a commit and find out what became of it: landed (also when the answer was lost), or another's came first."""
+        failure: PySparkException | None = None
+        try:
+            write()
+        except PySparkException as error:
+            failure = error
+        head = self.head()
+        if head.batch == commit.batch and head.attempt == commit.attempt:
+            return head
+        if failure is not None and not is_conflict(failure):
+            raise failure
+        raise ConflictError(
+            f"another writer changed the table while batch {commit.batch} was being applied",
+            where=self.place.text,
+            hint="run again: what the other writer committed is kept, and this batch is looked at anew",
+        ) from failure
+
+
+def is_conflict(error: PySparkException) -> bool:
+    text = f"{error.getCondition() or ''} {error}"
+    return any(mark in text for mark in ("DELTA_CONCURRENT", "Concurrent", "DELTA_PROTOCOL_CHANGED"))
+
+
+def _is_missing(error: AnalysisException) -> bool:
+    condition = error.getCondition() or ""
+    return any(
+        mark in condition
+        for mark in (
+            "DELTA_MISSING_DELTA_TABLE",
+            "DELTA_TABLE_ONLY_OPERATION",
+            "DELTA_PATH_DOES_NOT_EXIST",
+            "TABLE_OR_VIEW_NOT_FOUND",
+            "DELTA_TABLE_NOT_FOUND",
+            "SCHEMA_NOT_FOUND",
+        )
+    )
+
+
+def _facts(metadata: str | None) -> dict[str, Any] | None:
+    if not metadata:
+        return None
+    try:
+        found = json.loads(metadata)
+    except ValueError:
+        return None
+    facts = found.get("lakebed") if isinstance(found, dict) else None
+    return facts if isinstance(facts, dict) and "batch" in facts else None
+
+
+def _table_properties(schema: StructType) -> dict[str, str]:
+    properties = {
+        "delta.enableDeletionVectors": "true",
+        "delta.logRetentionDuration": _LONG,
+    }
+    if any(_ODD & set(name) for name in schema.fieldNames()):
+        properties["delta.columnMapping.mode"] = "name"
+    return properties
+
+
+def settings_of(properties: Mapping[str, str], place: Place) -> dict[str, Any]:
+    """The settings that the table was made with."""
+    text = properties.get(SETTINGS)
+    if text is None:
+        raise TableError(
+            "this Delta table was not made by lakebed",
+            code="foreign_table",
+            where=place.text,
+            hint="choose another name or path for the dataset",
+        )
+    settings: dict[str, Any] = json.loads(text)
+    return settings
