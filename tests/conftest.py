@@ -24,6 +24,6 @@ SMALL = {
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session over an empty warehouse; started when the first test asks for it."""
     warehouse = tmp_path_factory.mktemp("warehouse")
-    running = session("local[2]", SMALL | {"spark.sql.warehouse.dir": str(warehouse)})
+    running = session("local[2]", SMALL | {"spark.sql.warehouse.dir": str(warehouse)}, short=True)
     yield running
     running.stop()

@@ -1,8 +1,11 @@
-"""Delta's two jars: fetched once with Spark's own resolver, kept in a cache, checked at every start.
+"""Delta's two jars: fetched once with Spark's own resolver, kept in the cache, checked at every start.
 
 Which jars, and what they must hash to, stands in `jars.lock`. No address does: the resolver asks where the
 user's Spark asks for packages (spark-defaults.conf, `spark.jars.ivySettings`, `spark.jars.repositories`, the
 environment's DEFAULT_ARTIFACT_REPOSITORY).
+
+`python -m lakebed.jars` fetches them and builds the class archive (`lakebed.archive`), for `make setup` and
+for container images.
 """
 
 from __future__ import annotations
@@ -11,17 +14,19 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from lakebed.cache import cache_folder, not_writable
 from lakebed.errors import SetupError
 from lakebed.java import require_java
 
-# What Delta's pom asks for besides is part of pyspark already, or for other engines.
+# What Delta's pom asks for besides is part of pyspark already, or serves other engines.
 _NOT_NEEDED = "org.*:*,com.*:*,commons-*:*,javax.*:*,io.airlift:*,io.unitycatalog:*,io.delta:delta-kernel-*"
 _RESOLVER_SETTINGS = ("spark.jars.ivySettings", "spark.jars.repositories")
+_PATIENCE = 900  # seconds; a network that swallows packets keeps the resolver waiting for long
 _MIRRORS = (
     "check the network, or name your mirror in Spark's own way: spark.jars.repositories or spark.jars.ivySettings "
     "(in the session's conf or in $SPARK_CONF_DIR/spark-defaults.conf), or the variable DEFAULT_ARTIFACT_REPOSITORY"
@@ -50,13 +55,6 @@ class Jar:
             return False
 
 
-def cache_folder() -> Path:
-    """LAKEBED_CACHE, else lakebed/ in the user's cache folder."""
-    if own := os.environ.get("LAKEBED_CACHE"):
-        return Path(own).expanduser().absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "lakebed"
-
-
 def locked_jars() -> tuple[Jar, ...]:
     """The lines of jars.lock."""
     text = resources.files("lakebed").joinpath("jars.lock").read_text(encoding="utf-8")
@@ -65,21 +63,20 @@ def locked_jars() -> tuple[Jar, ...]:
 
 
 def delta_jars(conf: Mapping[str, str] | None = None) -> tuple[Path, ...]:
-    """Paths of Delta's jars. Fetches those that are missing or damaged; else reads only the cache.
+    """Paths of Delta's jars. Fetches those that are missing or damaged; else only the cache is read.
 
     `conf` may hold the resolver's settings, under Spark's names for them.
     """
     jars = locked_jars()
-    folder = cache_folder() / "jars"
+    folder = cache_folder("jars")
     if missing := [jar for jar in jars if not jar.is_whole(folder)]:
         _fetch(missing, folder, conf or {})
     return tuple(folder / jar.file_name for jar in jars)
 
 
-def _fetch(jars: list[Jar], folder: Path, conf: Mapping[str, str]) -> None:
-    """Into a folder of its own first; what is whole is then moved into place, so that readers never see half a jar."""
+def _fetch(jars: Sequence[Jar], folder: Path, conf: Mapping[str, str]) -> None:
+    """Into a folder of its own, then moved into place: nobody ever sees half a jar, nor minds a second fetch."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as own:
             told = _resolve(jars, Path(own), conf)
             for jar in jars:
@@ -87,56 +84,60 @@ def _fetch(jars: list[Jar], folder: Path, conf: Mapping[str, str]) -> None:
                     raise _not_fetched(jar, Path(own, "jars"), told)
                 Path(own, "jars", jar.file_name).replace(folder / jar.file_name)
     except OSError as error:
-        raise SetupError(
-            f"Delta's jars cannot be kept in {folder}: {error}.",
-            code="cache_not_writable",
-            hint="set LAKEBED_CACHE to a folder that can be written",
-        ) from error
+        raise not_writable(folder, error) from error
 
 
-def _resolve(jars: list[Jar], into: Path, conf: Mapping[str, str]) -> str:
-    """Runs spark-submit for its resolving of --packages alone; what it was asked to start prints a version and ends."""
-    import pyspark  # noqa: PLC0415  it is slow to import, and not needed where the cache is whole
+def _resolve(jars: Sequence[Jar], into: Path, conf: Mapping[str, str]) -> str:
+    """Runs spark-submit only for its resolving of packages; what it then starts prints a version and ends."""
+    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415  only needed when something is missing
 
     require_java()
-    home = Path(pyspark.__file__).parent
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[1]"]
-    command += ["--packages", ",".join(jar.coordinates for jar in jars), "--exclude-packages", _NOT_NEEDED]
+    home = _find_spark_home()
     settings = {"spark.jars.ivy": str(into)} | {
         name: conf[name] for name in _RESOLVER_SETTINGS if name in conf
     }
+    command = [str(Path(home, "bin", "spark-submit")), "--master", "local[1]", "--deploy-mode", "client"]
+    command += ["--packages", ",".join(jar.coordinates for jar in jars), "--exclude-packages", _NOT_NEEDED]
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     command += ["--class", "org.apache.spark.deploy.SparkSubmit", "spark-internal", "--version"]
-    ran = subprocess.run(  # noqa: S603
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env=os.environ | {"SPARK_HOME": str(home)},
-        check=False,
-    )
+    try:
+        ran = subprocess.run(  # noqa: S603
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+            env=os.environ | {"SPARK_HOME": home},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"Error: no answer within {_PATIENCE} seconds"
     return ran.stdout
 
 
 def _not_fetched(jar: Jar, folder: Path, told: str) -> SetupError:
     if (folder / jar.file_name).exists():
-        what = f"{jar.coordinates} was fetched, but is not the jar that lakebed was tested with (SHA-256 differs)."
         return SetupError(
-            what, code="jar_differs", hint="look at what your mirror serves under these coordinates"
+            f"{jar.coordinates} was fetched, but is not the jar that lakebed was tested with: its SHA-256 differs.",
+            code="jar_differs",
+            hint="look at what your mirror serves under these coordinates",
         )
-    said = [
-        line.strip()
-        for line in told.splitlines()
-        if "not found" in line or "rror" in line or "xception" in line
-    ]
-    return SetupError(
-        f"{jar.coordinates} could not be fetched.", code="jar_not_fetched", hint=_MIRRORS, sample=said[-1:]
-    )
+    causes = ("rror:", "xception", "not found", "timed out")
+    said = [line.strip() for line in told.splitlines() if any(cause in line for cause in causes)]
+    what = f"Delta's jar {jar.coordinates} could not be fetched."
+    return SetupError(what, code="jar_not_fetched", hint=_MIRRORS, sample=said[:1])
+
+
+def main() -> None:
+    """Fetches the jars and builds the class archive, where they are not there yet."""
+    from lakebed.archive import build_archive  # noqa: PLC0415  it starts a session, which needs this module
+
+    delta_jars()
+    build_archive()
 
 
 if __name__ == "__main__":
-    for path in delta_jars():
-        print(path)  # noqa: T201
+    main()

@@ -1,4 +1,4 @@
-"""Finds the Java that Spark will start, and says so plainly if there is none that fits."""
+"""Finds the Java that Spark will start, and says plainly if there is none that fits."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ _WHAT_TO_DO = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java runtime. `version` is its whole version text, such as 17.0.15, `major` its first number."""
+    """A Java runtime; `version` is its whole version text, such as 17.0.15."""
 
     executable: Path
     version: str
 
     @property
     def major(self) -> int:
-        first, _, rest = self.version.partition(".")
-        number = rest.partition(".")[0] if first == "1" else first  # 1.8.0_392 is Java 8
-        return int(re.match(r"\d+", number or "0")[0])  # type: ignore[index]
+        numbers = [int(number) for number in re.findall(r"\d+", self.version)]
+        return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]  # 1.8.0_392 is Java 8
 
 
 def require_java() -> Java:
-    """The Java that Spark's own launcher would take: JAVA_HOME's, else the first in PATH; 17 or later."""
+    """The Java that Spark's own launcher takes, JAVA_HOME's or else the first in PATH, if it is 17 or later."""
     java = _find()
     if java.major < OLDEST:
         raise SetupError(
@@ -60,12 +59,12 @@ def _find() -> Java:
 
 
 def _version_in_release_file(executable: Path) -> str | None:
-    """Every JDK since 7 has this file; reading it saves starting a JVM."""
+    """A file that every Java runtime has beside bin/; reading it saves starting a JVM."""
     try:
         text = (executable.parent.parent / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    match = re.search(r'^JAVA_VERSION="?([0-9][^"\s]*)', text, re.MULTILINE)
+    match = re.search(r'^JAVA_VERSION="?(\d[^"\s]*)', text, re.MULTILINE)
     return match[1] if match else None
 
 
@@ -76,5 +75,5 @@ def _version_told_by(executable: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    match = re.search(r'version "([0-9][^"]*)"', told.stderr + told.stdout)
+    match = re.search(r'version "(\d[^"]*)"', told.stderr + told.stdout)
     return match[1] if match else None

@@ -5,45 +5,85 @@ This is the one module that may touch Spark's private sides. Importing it starts
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-import time
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakebed.archive import archive_options
+from lakebed.cache import cache_folder, not_writable
 from lakebed.errors import SetupError
-from lakebed.jars import cache_folder, delta_jars
-from lakebed.java import require_java
+from lakebed.jars import delta_jars
+from lakebed.java import Java, require_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_JOINED = {"spark.sql.extensions": ",", "spark.jars": ",", "spark.driver.extraClassPath": os.pathsep}
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_SHORT = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+_ECHOES = (
+    "DataFrameQueryContextLogger",
+    "SQLQueryContextLogger",
+)  # they print each error that is raised anyway
 _LOGS_KEPT = 10
+_LARGEST_HEAP = 30 * 1024  # MiB; above 32 GiB Java's pointers double in size
+_starting = threading.Lock()
 _log: Path | None = None
 
 
-def session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+def session(
+    master: str | None = None, conf: Mapping[str, str] | None = None, *, short: bool = False
+) -> SparkSession:
     """A session that knows Delta: the one that is active already, untouched, else a new one.
 
-    `master` is `local[*]` unless given; `conf` wins over every default.
+    `master` is `local[*]` unless given. `conf` wins over every default; what it says of extensions, jars, class
+    path and Java options is added to lakebed's own. `short=True` is for commands and tests: the JVM is ready
+    sooner, and computes at half speed. Under spark-submit, its master, jars and memory are taken as they are.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415  importing lakebed must stay quick
 
     if (active := SparkSession.getActiveSession()) is not None:
-        return _with_delta(active)
-    require_java()
-    given = dict(conf or {})
-    master = master or given.pop("spark.master", None) or "local[*]"
-    builder = SparkSession.builder.master(master)
-    settings = _settings(master, given)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    _start_jvm({"spark.master": master} | settings)
-    return _with_delta(builder.getOrCreate())
+        return _knowing_delta(active)
+    given = {name: str(value) for name, value in (conf or {}).items()}
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    master = master or given.get("spark.master") or (None if submitted else "local[*]")
+    if master and master.startswith("sc://"):
+        raise SetupError(
+            f"{master} is a Spark Connect server, not a master.",
+            code="connect_not_started_here",
+            hint="open it yourself with SparkSession.builder.remote(…): lakebed takes the session that is active",
+        )
+    with _starting:
+        if submitted or master is None:
+            settings = _merged(_everywhere(), given)
+        else:
+            java = require_java()
+            jars = delta_jars(given)
+            settings = settings_for(master, given, jars)
+            _start_jvm(settings, _java_options(java, jars, settings, short=short))
+        return _knowing_delta(_opened(settings))
+
+
+def end(spark: SparkSession) -> None:
+    """Stops the session and, where this process started it, the JVM too; returns when that has ended."""
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    spark.stop()
+    gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+    process = getattr(gateway, "proc", None)
+    if gateway is not None:
+        gateway.shutdown()
+    if process is not None:
+        process.stdin.close()
+        process.wait()
 
 
 def log_file() -> Path | None:
@@ -51,18 +91,11 @@ def log_file() -> Path | None:
     return _log
 
 
-def _settings(master: str, given: Mapping[str, str]) -> dict[str, str]:
-    jars = delta_jars(given)
-    settings = {
-        "spark.app.name": "lakebed",
-        "spark.sql.extensions": _EXTENSION,
-        "spark.sql.catalog.spark_catalog": _CATALOG,
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.ansi.enabled": "true",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    if not master.startswith("local"):
-        return settings | {"spark.jars": ",".join(map(str, jars))} | dict(given)
+def settings_for(master: str, given: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
+    """All settings of a session on this master: the defaults, and over them the given ones."""
+    settings = _everywhere() | {"spark.master": master}
+    if not is_local(master):
+        return _merged(settings | {"spark.jars": ",".join(map(str, jars))}, given)
     cores = _cores(master)
     settings |= {
         "spark.driver.host": "127.0.0.1",
@@ -74,51 +107,131 @@ def _settings(master: str, given: Mapping[str, str]) -> dict[str, str]:
         "spark.default.parallelism": str(cores),
         "spark.databricks.delta.snapshotPartitions": str(min(cores, 4)),
     }
-    return settings | dict(given)
+    return _merged(settings, given)
+
+
+def is_local(master: str) -> bool:
+    """Whether all of Spark runs in this machine's one JVM."""
+    return master == "local" or master.startswith("local[")
+
+
+def _everywhere() -> dict[str, str]:
+    return {
+        "spark.app.name": "lakebed",
+        "spark.sql.extensions": EXTENSION,
+        "spark.sql.catalog.spark_catalog": CATALOG,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "true",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def _merged(settings: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """The given settings win; lists are joined, since one without Delta's part would not work."""
+    merged = dict(settings) | dict(given)
+    for name, separator in _JOINED.items():
+        if name in settings and name in given:
+            ours, theirs = settings[name].split(separator), given[name].split(separator)
+            merged[name] = separator.join(dict.fromkeys([*ours, *theirs]))
+    return merged
 
 
 def _cores(master: str) -> int:
-    match = re.match(r"local\[(\d+)", master)
-    if match:
-        return int(match[1])
-    return 1 if master == "local" else len(os.sched_getaffinity(0))
+    if counted := re.match(r"local\[(\d+)", master):
+        return int(counted[1])
+    if master == "local":
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _memory_mib() -> int:
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    return max(1024, min(total // 2, 30 * 1024))
+    """Half of what the machine, or the container around us, has."""
+    has = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            has = min(has, int(Path(limit).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # not in a container, or one without a limit ("max")
+            continue
+    return max(1024, min(has // 2**21, _LARGEST_HEAP))
 
 
-def _start_jvm(settings: Mapping[str, str]) -> None:
-    """Starts the JVM with its output going to a file; does nothing if this process has one already."""
-    global _log  # noqa: PLW0603
+def _java_options(java: Java, jars: Sequence[Path], settings: Mapping[str, str], *, short: bool) -> str:
+    log4j = Path(str(resources.files("lakebed").joinpath("log4j2.properties"))).as_uri()
+    options = [f"-Dlog4j2.configurationFile={log4j}", f"-XX:ErrorFile={cache_folder('logs')}/crash-%p.log"]
+    if is_local(settings["spark.master"]):
+        options += archive_options(java, jars)
+    if short:
+        options += _SHORT
+    return " ".join([*(f'"{option}"' for option in options), settings.get(_JAVA_OPTIONS, "")])
+
+
+def _start_jvm(settings: Mapping[str, str], java_options: str) -> None:
+    """Starts the JVM with all its output going to a file; does nothing if this process has one already."""
+    global _log  # noqa: PLW0603  as the JVM itself, there is one in a process
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415
 
     if SparkContext._gateway is not None:
         return
-    folder = cache_folder() / "logs"
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in sorted(folder.glob("spark-*.log"))[: -_LOGS_KEPT + 1]:
-        old.unlink(missing_ok=True)
-    _log = folder / f"spark-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
-    spark_conf = SparkConf(loadDefaults=False)
-    spark_conf.setAll(list(settings.items()))
-    log4j = resources.files("lakebed").joinpath("log4j2.properties")
-    options = f'"-Dlog4j2.configurationFile={log4j}" {settings.get("spark.driver.extraJavaOptions", "")}'
-    spark_conf.set("spark.driver.extraJavaOptions", options)
-    with _log.open("ab") as file:
-        gateway = launch_gateway(spark_conf, {"stdout": file, "stderr": file})
+    _log = _new_log_file()
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll([*settings.items(), (_JAVA_OPTIONS, java_options)])
+    with _log.open("ab") as output:
+        try:
+            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            raise _not_started("Java ended before Spark was there") from error
     SparkContext._ensure_initialized(gateway=gateway)
+    for name in _ECHOES:
+        PySparkLogger.getLogger(name).handlers = [logging.NullHandler()]
 
 
-def _with_delta(spark: SparkSession) -> SparkSession:
+def _new_log_file() -> Path:
+    folder = cache_folder("logs")
+    for old in sorted(folder.glob("spark-*.log"))[: -(_LOGS_KEPT - 1)]:
+        old.unlink(missing_ok=True)
+    path = folder / f"spark-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    try:
+        path.touch()
+    except OSError as error:
+        raise not_writable(folder, error) from error
+    return path
+
+
+def _opened(settings: Mapping[str, str]) -> SparkSession:
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        if name != _JAVA_OPTIONS:  # the JVM has them already, together with lakebed's
+            builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except (Py4JError, PySparkException) as error:
+        lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("\tat ")]
+        raise _not_started(lines[1] if len(lines) > 1 else lines[0]) from error
+
+
+def _not_started(why: str) -> SetupError:
+    return SetupError(
+        f"Spark did not start: {why}.",
+        code="spark_not_started",
+        hint=f"look at Spark's log, {_log}" if _log else "look at Spark's log",
+    )
+
+
+def _knowing_delta(spark: SparkSession) -> SparkSession:
+    """The session, if it has Delta's extension and a catalog for its tables; else it would fail later, and darkly."""
     extensions = spark.conf.get("spark.sql.extensions", "") or ""
-    if _EXTENSION not in extensions or not spark.conf.get("spark.sql.catalog.spark_catalog", ""):
+    if EXTENSION not in extensions or not spark.conf.get("spark.sql.catalog.spark_catalog", ""):
         raise SetupError(
             "The Spark session that is active does not know Delta.",
             code="session_without_delta",
-            hint=f"start it with spark.sql.extensions={_EXTENSION}, spark.sql.catalog.spark_catalog={_CATALOG} and "
-            "Delta's jars, or stop it and let lakebed.session() start one",
+            hint=f"start it with spark.sql.extensions={EXTENSION}, spark.sql.catalog.spark_catalog={CATALOG} "
+            "and Delta's jars, or stop it and let lakebed's session() start one",
         )
     return spark
