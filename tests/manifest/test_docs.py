@@ -1,0 +1,46 @@
+"""docs/manifest.md: its examples load, and it names every option."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from lakebed.manifest import (
+    Append,
+    Changes,
+    Current,
+    Dataset,
+    Ledger,
+    Log,
+    Snapshot,
+    Source,
+    Updates,
+    Versions,
+    load_project,
+)
+from lakebed.manifest.project import ProjectFile
+from tests.manifest.conftest import WriteProject
+
+PAGE = (Path(__file__).parents[2] / "docs" / "manifest.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_load(write_project: WriteProject) -> None:
+    project, dataset = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    root = write_project({"lakebed.yaml": project, "datasets/crm.customers.yaml": dataset})
+    assert load_project(root, environment={}).datasets[0].name == "crm.customers"
+    assert (
+        load_project(root, profile="prod", environment={"CONTROL_PASSWORD": "x"}).spark.master
+        == "spark://host:7077"
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [ProjectFile, Dataset, Source, Append, Ledger, Snapshot, Updates, Changes, Log, Current, Versions],
+)
+def test_every_option_is_on_the_page(model: type[BaseModel]) -> None:
+    for name, field in model.model_fields.items():
+        assert re.search(rf"\b{field.alias or name}\b", PAGE), name
