@@ -3,9 +3,6 @@
 Which jars, and what they must hash to, stands in `jars.lock`. No address does: the resolver asks where the
 user's Spark asks for packages (spark-defaults.conf, `spark.jars.ivySettings`, `spark.jars.repositories`, the
 environment's DEFAULT_ARTIFACT_REPOSITORY).
-
-`python -m lakebed.jars` fetches them and builds the class archive (`lakebed.archive`), for `make setup` and
-for container images.
 """
 
 from __future__ import annotations
@@ -129,15 +126,3 @@ def _not_fetched(jar: Jar, folder: Path, told: str) -> SetupError:
     said = [line.strip() for line in told.splitlines() if any(cause in line for cause in causes)]
     what = f"Delta's jar {jar.coordinates} could not be fetched."
     return SetupError(what, code="jar_not_fetched", hint=_MIRRORS, sample=said[:1])
-
-
-def main() -> None:
-    """Fetches the jars and builds the class archive, where they are not there yet."""
-    from lakebed.archive import build_archive  # noqa: PLC0415  it starts a session, which needs this module
-
-    delta_jars()
-    build_archive()
-
-
-if __name__ == "__main__":
-    main()

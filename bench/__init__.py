@@ -1,0 +1,1 @@
+"""Measurements. A workload is a module here with `run() -> Result`; its docstring says what it compares."""
