@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from tests.manifest.conftest import WriteProject
 
 from lakebed.manifest import (
     Append,
@@ -22,7 +23,6 @@ from lakebed.manifest import (
     load_project,
 )
 from lakebed.manifest.project import ProjectFile
-from tests.manifest.conftest import WriteProject
 
 PAGE = (Path(__file__).parents[2] / "docs" / "manifest.md").read_text(encoding="utf-8")
 

@@ -82,6 +82,8 @@ def _csv(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dt.datetime):
+        value = _plain(value)
     return value if isinstance(value, str) else to_json(value)
 
 
