@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Lakebed
 
-from lakebed.cli.batches import store_of
-from lakebed.control import BatchPlan, Input
+from lakebed.control import BatchPlan, Input, open_store
 from lakebed.manifest import load_project
 
 NAME = "demo.cities"
@@ -33,7 +32,7 @@ def applied(project: Path) -> Path:
     second = Input(
         "demo/cities/2024-01-02.csv", status.st_size, (landed.parent / "2024-01-02.csv").stat().st_mtime_ns
     )
-    with store_of(load_project(project)) as store:
+    with open_store(load_project(project).control, base=project) as store:
         run = store.start_run(NAME)
         store.plan_batch(BatchPlan(NAME, 1, (first,), TIME, dt.datetime(2024, 1, 1, tzinfo=dt.UTC)))
         store.finish_batch(
@@ -83,8 +82,9 @@ def test_log_of_an_unknown_dataset(lakebed: Lakebed, project: Path) -> None:
 def test_status_for_scripts(lakebed: Lakebed, applied: Path) -> None:
     told = json.loads(lakebed("--project", applied, "status", "--format", "json").out)
     (one,) = told["datasets"]
-    assert (one["dataset"], one["last_batch"], one["at"]) == (NAME, 1, "2024-01-05T10:00:00Z")
-    assert one["pending_files"] == 1
+    assert (one["dataset"], one["last_batch"], one["last_system_time"]) == (NAME, 1, "2024-01-05T10:00:00Z")
+    assert one["open_batch"] == 2
+    assert one["waiting"] == ["demo/cities/2024-01-02.csv", "demo/cities/2024-01-03.csv"]
     assert (one["last_run"]["state"], one["last_run"]["error"]["code"]) == ("failed", "duplicate_key")
     assert "rows" not in one
 
@@ -92,12 +92,13 @@ def test_status_for_scripts(lakebed: Lakebed, applied: Path) -> None:
 def test_status_for_people(lakebed: Lakebed, applied: Path) -> None:
     ended = lakebed("--project", applied, "status")
     (line,) = [line.split() for line in ended.out.splitlines() if NAME in line]
-    assert line == [NAME, "1", "2024-01-05", "10:00:00", "1", "failed"]
+    assert line == [NAME, "1", "2024-01-05", "10:00:00", "2", "failed"]
 
 
 def test_status_before_the_first_run(lakebed: Lakebed, project: Path) -> None:
     (one,) = json.loads(lakebed("--project", project, "status", "--format", "json").out)["datasets"]
-    assert one == {"dataset": NAME, "last_batch": None, "at": None, "pending_files": 1, "last_run": None}
+    assert (one["last_batch"], one["last_system_time"], one["last_run"]) == (None, None, None)
+    assert one["waiting"] == [DAY_1]
 
 
 @pytest.mark.parametrize("command", [["log", NAME], ["status"]])

@@ -6,23 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from lakebed.cli.output import Format, ShortFormat, cell, print_rows, print_table, to_json
+from lakebed.cli.output import COUNTERS, Format, ShortFormat, cell, print_rows, print_table, to_json
+from lakebed.cli.progress import counted, files_text
 from lakebed.cli.settings import settings
-from lakebed.control import Batch, ControlStore, Input, Run, open_store
-from lakebed.manifest import Dataset, Project
-from lakebed.sources import find_files, local_folder
-
-COUNTERS = (
-    "read",
-    "applied",
-    "unchanged",
-    "duplicate",
-    "late",
-    "rejected",
-    "conflicts",
-    "modified",
-    "deleted",
-)
+from lakebed.control import Batch, open_store
+from lakebed.runner import DatasetStatus
+from lakebed.runner import status as status_of
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,18 +32,13 @@ def log(
     """
     project = settings(context).load()
     dataset = project.dataset(name)
-    with store_of(project) as store:
+    with open_store(project.control, base=project.root) as store:
         batches = store.batches(dataset.name)
     if format_ is Format.TABLE:
         print_table(["batch", "state", "system time", "files", "rows", "version"], map(_line, batches))
         return
-    rows = [_row(batch) for batch in batches]
     columns = ["batch", "state", "system_time", "event_time", "finished_at", "inputs", *COUNTERS, "version"]
-    print_rows(columns, rows, format_)
-
-
-def store_of(project: Project) -> ControlStore:
-    return open_store(project.control, base=project.root)
+    print_rows(columns, [_row(batch) for batch in batches], format_)
 
 
 def _row(batch: Batch) -> dict[str, Any]:
@@ -71,13 +55,16 @@ def _row(batch: Batch) -> dict[str, Any]:
 
 
 def _line(batch: Batch) -> list[str]:
-    row = _row(batch)
-    files = ", ".join(row["inputs"][:2]) + (
-        f" and {len(row['inputs']) - 2} more" if len(row["inputs"]) > 2 else ""
-    )
-    counted = ", ".join(f"{row[name]} {name}" for name in COUNTERS if row[name])
-    version = cell(row["version"]) if row["version"] is not None else ""
-    return [cell(batch.number), batch.state, cell(row["system_time"]), cell(files), counted, version]
+    version = batch.report.get("version")
+    files = files_text([one.path for one in batch.plan.inputs])
+    return [
+        cell(batch.number),
+        batch.state,
+        cell(batch.plan.system_time),
+        cell(files),
+        counted(batch.report),
+        "" if version is None else cell(version),
+    ]
 
 
 def status(
@@ -96,8 +83,7 @@ def status(
       lakebed --project shop status
     """
     project = settings(context).load()
-    with store_of(project) as store:
-        found = [_status(project, dataset, store) for dataset in project.datasets]
+    found = [_about(one) for one in status_of(project)]
     if rows:
         from lakebed.cli.show import count_rows  # noqa: PLC0415 - only this needs Spark
 
@@ -106,43 +92,29 @@ def status(
     if format_ is ShortFormat.JSON:
         print(to_json({"project": project.name, "profile": project.profile, "datasets": found}, indent=2))  # noqa: T201
         return
-    columns = ["dataset", "last_batch", "at", *(["rows"] if rows else []), "pending_files", "last_run"]
-    print_table(
-        [name.replace("_", " ") for name in columns],
-        ([_shown(one[name]) for name in columns] for one in found),
-    )
+    columns = ["dataset", "last batch", "at", *(["rows"] if rows else []), "waiting files", "last run"]
+    print_table(columns, (_status_line(one) for one in found))
 
 
-def _shown(value: Any) -> str:
-    return "" if value is None else cell(value["state"] if isinstance(value, dict) else value)
-
-
-def _status(project: Project, dataset: Dataset, store: ControlStore) -> dict[str, Any]:
-    done = [batch for batch in store.batches(dataset.name) if batch.state == "done"]
-    last = done[-1] if done else None
+def _about(one: DatasetStatus) -> dict[str, Any]:
+    """As the runner tells it, with times as everywhere else in the command line's JSON."""
+    last, run = one.last_batch, one.last_run
     return {
-        "dataset": dataset.name,
-        "last_batch": last.number if last else None,
-        "at": last.plan.system_time if last else None,
-        "pending_files": len(pending_files(project, dataset, store)),
-        "last_run": _run(store.last_run(dataset.name)),
+        **one.as_dict(),
+        "last_system_time": last.plan.system_time if last else None,
+        "last_run": {**one.as_dict()["last_run"], "started_at": run.started_at} if run else None,
     }
 
 
-def pending_files(project: Project, dataset: Dataset, store: ControlStore) -> list[str]:
-    """Files that have landed and that no batch has taken yet."""
-    found = find_files(local_folder(project.landing, setting="landing"), dataset)
-    inputs = [Input(path=one.path, size=one.size, modified_ns=one.modified_ns) for one in found]
-    return [one.path for one in store.not_taken(dataset.name, inputs)]
-
-
-def _run(run: Run | None) -> dict[str, Any] | None:
-    if run is None:
-        return None
-    return {
-        "state": run.state,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "batches": run.batches,
-        "error": dict(run.error) if run.error else None,
-    }
+def _status_line(one: dict[str, Any]) -> list[str]:
+    run = one["last_run"]["state"] if one["last_run"] else None
+    counted_rows = [one["rows"]] if "rows" in one else []
+    values = [
+        one["dataset"],
+        one["last_batch"],
+        one["last_system_time"],
+        *counted_rows,
+        len(one["waiting"]),
+        run,
+    ]
+    return ["" if value is None else cell(value) for value in values]

@@ -11,6 +11,18 @@ from enum import StrEnum
 from typing import Any
 
 WIDE = 10_000
+# What became of a batch's rows (G8), in the order in which it is told.
+COUNTERS = (
+    "read",
+    "applied",
+    "unchanged",
+    "duplicate",
+    "late",
+    "rejected",
+    "conflicts",
+    "modified",
+    "deleted",
+)
 
 
 class Format(StrEnum):

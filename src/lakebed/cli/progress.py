@@ -1,0 +1,74 @@
+"""How far a run is: a line that moves on a terminal, plain lines anywhere else. All on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from lakebed.cli.output import COUNTERS, harmless, say
+from lakebed.runner import BatchOutcome, DatasetOutcome, Progress, Silent
+
+
+class Lines:
+    """One line per batch, and one per dataset without any."""
+
+    def dataset_started(self, dataset: str) -> None: ...
+
+    def batch_started(self, dataset: str, number: int, files: Sequence[str]) -> None: ...
+
+    def batch_finished(self, outcome: BatchOutcome) -> None:
+        say(batch_line(outcome))
+        for note in outcome.notes:
+            say(f"  note: {note}")
+
+    def dataset_finished(self, outcome: DatasetOutcome) -> None:
+        if outcome.state == "idle":
+            say(f"{outcome.dataset}: nothing new")
+
+
+class Moving(Lines):
+    """The same, and between the lines what is being done right now."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self.show = show
+
+    def dataset_started(self, dataset: str) -> None:
+        self.show(f"{dataset}: looking for new files")
+
+    def batch_started(self, dataset: str, number: int, files: Sequence[str]) -> None:
+        self.show(f"{dataset}: batch {number}, {files_text(files)}")
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Progress]:
+    """The progress that suits where standard error goes."""
+    if quiet:
+        yield Silent()
+    elif not sys.stderr.isatty():
+        yield Lines()
+    else:
+        from rich.console import Console  # noqa: PLC0415 - scripts need no rich
+        from rich.text import Text  # noqa: PLC0415
+
+        with Console(stderr=True).status(Text("looking")) as status:
+            yield Moving(lambda text: status.update(Text(harmless(text))))
+
+
+def batch_line(outcome: BatchOutcome) -> str:
+    """`demo.cities: batch 2 from 2024-01-02.csv: 2 read, 1 applied, 1 unchanged`."""
+    start = f"{outcome.dataset}: batch {outcome.number} from {files_text(outcome.files)}"
+    if outcome.already_applied:
+        return f"{start}: was in the table already"
+    return f"{start}: {counted(outcome.report) or 'no rows'}"
+
+
+def counted(report: Mapping[str, Any]) -> str:
+    """The counters of a report that are not zero."""
+    return ", ".join(f"{report[name]} {name}" for name in COUNTERS if report.get(name))
+
+
+def files_text(files: Sequence[str]) -> str:
+    more = f" and {len(files) - 2} more" if len(files) > 2 else ""
+    return ", ".join(files[:2]) + more

@@ -1,0 +1,140 @@
+"""`lakebed run` and `lakebed replan`: what is shown, and the exit codes. (That they load tables: tests/end_to_end.)"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Lakebed
+
+from lakebed.cli import progress as progress_module
+from lakebed.cli import run as run_module
+from lakebed.cli.progress import Moving, batch_line
+from lakebed.errors import BatchError, LakebedError, ManifestError, SetupError
+from lakebed.runner import BatchOutcome, DatasetOutcome, RunOutcome
+
+REPORT = {"batch": 1, "read": 3, "applied": 2, "unchanged": 1, "late": 0, "version": 1}
+DONE = BatchOutcome(
+    "demo.cities", 1, ("demo/cities/2024-01-01.csv",), REPORT, notes=("the column 'x' is not read",)
+)
+
+Runs = Callable[[RunOutcome | LakebedError], None]
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """Puts the outcome of a run in place of the run."""
+
+    def install(outcome: RunOutcome | LakebedError) -> None:
+        def run_project(_project: object, *, progress: Any, **_rest: object) -> RunOutcome:
+            if isinstance(outcome, LakebedError):
+                raise outcome
+            for one in outcome.datasets:
+                progress.dataset_started(one.dataset)
+                for batch in one.batches:
+                    progress.batch_started(one.dataset, batch.number, batch.files)
+                    progress.batch_finished(batch)
+                progress.dataset_finished(one)
+            return outcome
+
+        monkeypatch.setattr(run_module, "run_project", run_project)
+
+    return install
+
+
+def outcome(*errors: LakebedError | None) -> RunOutcome:
+    return RunOutcome(
+        "shop", tuple(DatasetOutcome(f"demo.d{n}", (DONE,), error) for n, error in enumerate(errors))
+    )
+
+
+def test_one_line_per_batch(lakebed: Lakebed, project: Path, runs: Runs) -> None:
+    runs(outcome(None))
+    ended = lakebed("--project", project, "run")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.splitlines() == [
+        "demo.cities: batch 1 from demo/cities/2024-01-01.csv: 3 read, 2 applied, 1 unchanged",
+        "  note: the column 'x' is not read",
+        "shop: 1 batch applied",
+    ]
+
+
+def test_nothing_new(lakebed: Lakebed, project: Path, runs: Runs) -> None:
+    runs(RunOutcome("shop", (DatasetOutcome("demo.cities"),)))
+    ended = lakebed("--project", project, "run")
+    assert (ended.code, ended.err) == (0, "demo.cities: nothing new\nshop: 0 batches applied\n")
+
+
+def test_for_scripts_the_outcome_is_json_and_nothing_else_is_said(
+    lakebed: Lakebed, project: Path, runs: Runs
+) -> None:
+    runs(outcome(None, BatchError("no", counts={"null_key": 1})))
+    ended = lakebed("--project", project, "run", "--format", "json")
+    assert (ended.code, ended.err) == (1, "")
+    good, bad = json.loads(ended.out)["datasets"]
+    assert good["batches"][0]["report"]["applied"] == 2
+    assert (bad["state"], bad["error"]["counts"]) == ("failed", {"null_key": 1})
+
+
+@pytest.mark.parametrize(
+    ("errors", "code"),
+    [
+        ((None, None), 0),
+        ((None, BatchError("x")), 1),
+        ((ManifestError("x"), None), 2),
+        ((ManifestError("x"), BatchError("x")), 1),
+    ],
+)
+def test_exit_codes(lakebed: Lakebed, project: Path, runs: Runs, errors: tuple[Any, ...], code: int) -> None:
+    runs(outcome(*errors))
+    assert lakebed("--project", project, "run").code == code
+
+
+def test_a_failed_dataset_is_a_block_with_its_name(lakebed: Lakebed, project: Path, runs: Runs) -> None:
+    runs(outcome(BatchError("two rows of one key", code="duplicate_key", hint="mend the file")))
+    ended = lakebed("--project", project, "run")
+    assert "error: demo.d0: two rows of one key [duplicate_key]\n  what to do: mend the file\n" in ended.err
+    assert ended.err.endswith("shop: 1 batch applied, 1 of 1 datasets failed\n")
+
+
+def test_a_machine_without_java(lakebed: Lakebed, project: Path, runs: Runs) -> None:
+    runs(SetupError("Java is missing", hint="install it"))
+    assert lakebed("--project", project, "run").code == 3
+
+
+def test_an_unknown_dataset(lakebed: Lakebed, project: Path) -> None:
+    ended = lakebed("--project", project, "run", "demo.city")
+    assert ended.code == 2
+    assert "did you mean 'demo.cities'?" in ended.err
+
+
+def test_what_moves_on_a_terminal() -> None:
+    shown: list[str] = []
+    moving = Moving(shown.append)
+    moving.dataset_started("a.b")
+    moving.batch_started("a.b", 2, ["x", "y", "z"])
+    assert shown == ["a.b: looking for new files", "a.b: batch 2, x, y and 1 more"]
+
+
+def test_on_a_terminal_the_line_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_module.progress(quiet=False) as shown:
+        assert isinstance(shown, Moving)
+        shown.dataset_started("[red]a.b[/red]")
+
+
+def test_a_batch_that_an_earlier_run_has_applied() -> None:
+    assert (
+        batch_line(BatchOutcome("a.b", 3, ("f",), {}, already_applied=True))
+        == "a.b: batch 3 from f: was in the table already"
+    )
+    assert batch_line(BatchOutcome("a.b", 3, ("f",), {"read": 0})) == "a.b: batch 3 from f: no rows"
+
+
+def test_replan_without_a_plan(lakebed: Lakebed, project: Path) -> None:
+    ended = lakebed("--project", project, "replan", "demo.cities")
+    assert (ended.code, ended.err) == (0, "demo.cities: no batch is waiting\n")
