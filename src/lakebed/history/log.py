@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from lakebed.history.changes import (
+    ALL1,
+    ALL2,
     BEFORE_KIND,
     UNCHANGED,
     collapse,
@@ -20,6 +22,7 @@ from lakebed.history.columns import (
     BATCH,
     EFFECTIVE,
     EVENT_TIME,
+    FROM,
     HASH1,
     HASH2,
     KIND,
@@ -127,28 +130,36 @@ def target_rows(written: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
 # ---- late events (G7)
 
 ROUND = "_lb_round"
+DIFFERS = "_lb_differs"
 
 
-def late_rounds(
-    known: DataFrame, late: DataFrame, truncates: DataFrame | None, keys: Sequence[str], shape: Shape
+def states_in_turn(
+    known: DataFrame | None,
+    new: DataFrame,
+    truncates: DataFrame | None,
+    keys: Sequence[str],
+    shape: Shape,
 ) -> DataFrame:
-    """The state of each key after each of its late events, taken in order: keys, ROUND, KIND, ROW, EVENT_TIME.
+    """The state of each key after each of its new events, taken in order: keys, ROUND, ORDER, KIND, ROW, EVENT_TIME,
+    EFFECTIVE (the time of the event that is new), DIFFERS (from the round before).
 
-    Round 0 is the state without them; round n includes the first n. Folding every round anew costs rounds times events,
-    but only for keys with late events.
+    Round 0 is the state before; events of one order are one round. Folding every round anew costs rounds times events, but
+    only for keys where an event came late. A state keeps the newest event's time (L3).
     """
-    in_turn = Window.partitionBy(*keys).orderBy(ORDER, KIND, HASH1, HASH2)
-    counted = late.withColumns(
-        {ROUND: F.row_number().over(in_turn), "_lb_rounds": F.count(F.lit(1)).over(Window.partitionBy(*keys))}
-    )
-    rounds = counted.select(*keys, "_lb_rounds").distinct()
-    everywhere = known.join(rounds, list(keys)).withColumn(
-        ROUND, F.explode(F.sequence(F.lit(0), F.col("_lb_rounds").cast("int")))
-    )
-    later = counted.withColumn(
-        ROUND, F.explode(F.sequence(F.col(ROUND).cast("int"), F.col("_lb_rounds").cast("int")))
-    )
-    both = everywhere.unionByName(later, allowMissingColumns=True).drop("_lb_rounds")
+    turn = Window.partitionBy(*keys).orderBy(ORDER)
+    numbered = new.withColumn(ROUND, F.dense_rank().over(turn))
+    last_round = numbered.groupBy(*keys).agg(F.max(ROUND).alias("_lb_rounds"))
+    causes = numbered.groupBy(*keys, ROUND).agg(F.first(ORDER).alias("_lb_cause"), F.min(EVENT_TIME).alias(EFFECTIVE))
+
+    def from_round(events: DataFrame, first: Column) -> DataFrame:
+        repeated = events.join(last_round, list(keys)).withColumn(
+            ROUND, F.explode(F.sequence(first.cast("int"), F.col("_lb_rounds").cast("int")))
+        )
+        return repeated.select(*keys, ROUND, KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, ROW)
+
+    both = from_round(numbered, F.col(ROUND))
+    if known is not None:
+        both = both.unionByName(from_round(known, F.lit(0)))
     by_round = [*keys, ROUND]
     one_each = collapse(both, by_round)
     if truncates is not None:
@@ -156,23 +167,10 @@ def late_rounds(
     line = timeline(one_each.withColumn(SEED, F.lit(False)), by_round, shape)
     newest = Window.partitionBy(*by_round).orderBy(F.col(ORDER).desc())
     last = line.withColumn("_lb_rank", F.row_number().over(newest)).where("_lb_rank = 1")
-    return last.select(*by_round, KIND, ROW, EVENT_TIME)
-
-
-def corrections(rounds: DataFrame, late: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Each late event as an event that sets the whole state there is after it; it keeps the newest event's time (L3)."""
-    in_turn = Window.partitionBy(*keys).orderBy(ORDER, KIND, HASH1, HASH2)
-    marks = late.select(
-        *keys,
-        ORDER,
-        F.col(EVENT_TIME).alias(EFFECTIVE),
-        F.row_number().over(in_turn).alias(ROUND),
-        F.col(KIND).alias("_lb_late_kind"),
-        HASH1,
-        HASH2,
-    )
-    return (
-        rounds.join(marks, [*keys, ROUND])
-        .withColumn(SETS, F.lit(None).cast("array<string>"))
-        .drop("_lb_late_kind", ROUND)
-    )
+    states = last.select(*by_round, KIND, ROW, EVENT_TIME, ALL1, ALL2).join(causes, by_round, "left")
+    before = Window.partitionBy(*keys).orderBy(ROUND)
+    lives, lived = F.col(KIND) == UPSERT, F.coalesce(F.lag(KIND).over(before) == UPSERT, F.lit(False))
+    equal = (F.lag(ALL1).over(before) == F.col(ALL1)) & (F.lag(ALL2).over(before) == F.col(ALL2))
+    differs = (lives != lived) | (lives & lived & ~F.coalesce(equal, F.lit(False)))
+    states = states.withColumns({DIFFERS: (F.col(ROUND) > 0) & differs, ORDER: F.col("_lb_cause")})
+    return states.drop("_lb_cause", ALL1, ALL2)

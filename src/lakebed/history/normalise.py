@@ -82,7 +82,8 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     if shape.partial:
         changes = changes.withColumns({f.name: _if_set(f) for f in shape.data if f.name not in shape.key})
     values = [(f, col(f.name)) for f in shape.data]
-    compared = [(f, col(f.name)) for f in shape.compared]
+    keeps = shape.feed.on_missing_column == "keep"
+    compared = [(f, col(f.name)) for f in shape.compared if not keeps or f.name in shape.sources]
     hashes = {
         HASH1: row_hash(values, SALTS[0], F.col(SETS)),
         HASH2: row_hash(values, SALTS[1], F.col(SETS)),
@@ -190,12 +191,12 @@ def _sets(shape: Shape) -> Column:
     free = [f.name for f in shape.data if f.name not in shape.key]
     arrived = [name for name in free if name in shape.sources] if feed.on_missing_column == "keep" else free
     whole = none if len(arrived) == len(free) else _names(arrived)
-    if isinstance(feed, Updates) and feed.present_columns:
+    if isinstance(feed, (Updates, Changes)) and feed.present_columns:
         named = shape.names([feed.present_columns])[0]
         listed = F.transform(col(named), F.lower)
         legal = F.array_sort(F.array_distinct(F.filter(listed, lambda name: name.isin(*_lower(arrived)))))
         value = F.when(col(named).isNull(), whole).otherwise(legal)
-    elif isinstance(feed, Updates) and feed.ignore_nulls is not False:
+    elif isinstance(feed, (Updates, Changes)) and feed.ignore_nulls is not False:
         nulls_keep = set(_lower(free if feed.ignore_nulls is True else list(feed.ignore_nulls)))
         parts = [
             F.when(col(name).isNotNull(), F.lit(name.lower()))

@@ -76,7 +76,7 @@ class Shape:
     def partial(self) -> bool:
         """Whether a change may set only some columns (F6)."""
         feed = self.feed
-        if isinstance(feed, Updates):
+        if isinstance(feed, (Updates, Changes)):
             return (
                 feed.ignore_nulls is not False
                 or feed.present_columns is not None
@@ -105,7 +105,7 @@ class Shape:
             return self.data
         never = {name.lower() for name in (*self.key, *self.order)}
         never |= {name.lower() for name in (self.event_time, self.from_column) if name}
-        if isinstance(self.feed, Updates) and self.feed.present_columns:
+        if isinstance(self.feed, (Updates, Changes)) and self.feed.present_columns:
             never.add(self.feed.present_columns.lower())
         free = tuple(f for f in self.data if f.name.lower() not in never)
         if self.history.track is not None:
@@ -252,7 +252,7 @@ def _require(
         needed[feed.event_time_column.column] = "is the declared event time"
     if isinstance(history, Versions) and history.valid_from:
         needed[history.valid_from] = "is named in valid_from"
-    if isinstance(feed, Updates) and feed.present_columns:
+    if isinstance(feed, (Updates, Changes)) and feed.present_columns:
         needed[feed.present_columns] = "is named in present_columns"
     for name, why in needed.items():
         if find(name, sources) is None:
@@ -273,7 +273,7 @@ def _column_lists(feed: Feed, history: History) -> dict[str, Sequence[str]]:
     if isinstance(feed, Snapshot):
         lists["compare"] = feed.compare or ()
         lists["scope"] = feed.scope or ()
-    if isinstance(feed, Updates) and not isinstance(feed.ignore_nulls, bool):
+    if isinstance(feed, (Updates, Changes)) and not isinstance(feed.ignore_nulls, bool):
         lists["ignore_nulls"] = feed.ignore_nulls
     if isinstance(history, Versions):
         lists["track"] = history.track or ()

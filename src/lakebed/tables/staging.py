@@ -6,6 +6,7 @@ beside the table, under a name of this attempt's own; a crash leaves some behind
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,9 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from lakebed.history.columns import quote_ident
+
+_INDEX = "_lb_index"
 _INDEX_BITS = 33
 
 
@@ -41,31 +45,50 @@ class Staging:
             found = dict(observation.get)
         return self.read(name, frame.schema), found
 
+    def clear(self) -> None:
+        """Remove the folder, where it is local; elsewhere it stays for the store's own clean-up rules."""
+        local = self.folder.removeprefix("file://").removeprefix("file:")
+        if "://" not in local:
+            shutil.rmtree(local, ignore_errors=True)
+
     def read(self, name: str, schema: StructType) -> DataFrame:
         return self.spark.read.schema(schema).parquet(self.path(name))
 
 
-def numbered(staging: Staging, rows: DataFrame, name: str, number: str, base: int) -> tuple[DataFrame, int]:
-    """`rows`, sorted as given, with `number` filled in where it is NULL; and the next free number.
+def numbered(
+    staging: Staging,
+    rows: DataFrame,
+    name: str,
+    number: str,
+    base: int,
+    counts: Mapping[str, Column],
+    *,
+    one_part: bool,
+) -> tuple[DataFrame, int, dict[str, Any]]:
+    """`rows`, sorted as given, with `number` filled in where it is NULL; the next free number; the counts asked for.
 
     Numbers follow the partitions and the place in them, both stored before anything is counted, so computing a part
     again cannot number it differently. The row's place is used up also where it had a number already.
     """
-    index = "_lb_index"
     schema = rows.schema
-    staged, _ = staging.write(rows.withColumn(index, F.monotonically_increasing_id()), name)
-    part = F.shiftright(F.col(index), _INDEX_BITS)
-    found = staged.groupBy(part.alias("p")).count().orderBy("p").take(1_000_000)
-    starts: list[tuple[int, int]] = []
-    next_free = base
-    for row in found:
-        starts.append((row[0], next_free))
-        next_free += row[1]
-    place = F.col(index).bitwiseAND(F.lit((1 << _INDEX_BITS) - 1))
-    start = F.lit(base).cast("bigint")
-    if len(starts) > 1:
-        pairs = [F.lit(value).cast("bigint") for pair in starts for value in pair]
-        start = F.create_map(*pairs)[part.cast("bigint")]
-    given = F.coalesce(F.col(number), start + place).cast("bigint")
-    columns = [given.alias(f.name) if f.name == number else F.col(f"`{f.name.replace('`', '``')}`") for f in schema]
-    return staged.select(*columns), next_free
+    total = {"_lb_total": F.count(F.lit(1))}
+    staged, found = staging.write(
+        rows.withColumn(_INDEX, F.monotonically_increasing_id()), name, {**counts, **total}
+    )
+    start: Column = F.lit(base).cast("bigint")
+    if not one_part:
+        start = _starts(staged, base)
+    place = F.col(_INDEX).bitwiseAND(F.lit((1 << _INDEX_BITS) - 1))
+    given = F.coalesce(F.col(quote_ident(number)), start + place).cast("bigint")
+    columns = [given.alias(f.name) if f.name == number else F.col(quote_ident(f.name)) for f in schema]
+    return staged.select(*columns), base + int(found.pop("_lb_total")), found
+
+
+def _starts(staged: DataFrame, base: int) -> Column:
+    """The first number of each partition, as an expression: one entry per partition, so small."""
+    part = F.shiftright(F.col(_INDEX), _INDEX_BITS).cast("bigint")
+    pairs: list[Column] = []
+    for row in staged.groupBy(part.alias("part")).count().orderBy("part").toLocalIterator():
+        pairs += [F.lit(row[0]).cast("bigint"), F.lit(base).cast("bigint")]
+        base += row[1]
+    return F.create_map(*pairs)[part] if pairs else F.lit(base).cast("bigint")

@@ -1,0 +1,213 @@
+"""The write plan of a batch → commits, the truth first (ARCHITECTURE, decision 3).
+
+A crash before the truth's commit leaves every table as it was (rejected rows may be there already, under this batch's
+number, and are not written again). A crash after it leaves tables that lag; opening the dataset finishes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
+
+from lakebed.history import current, heads, log, versions
+from lakebed.history.columns import (
+    BATCH,
+    BUCKET,
+    CARRIED,
+    EVENT_TIME,
+    FILE,
+    FROM,
+    HASH1,
+    HASH2,
+    KIND,
+    LINE,
+    ORDER,
+    RAW,
+    REASON,
+    SETS,
+    pack,
+    quote_ident,
+)
+from lakebed.history.normalise import Moment
+from lakebed.history.shape import Shape
+from lakebed.manifest import Log, Versions
+from lakebed.table.context import Replacement, WritePlan
+from lakebed.table.opening import Tables
+from lakebed.tables.delta import Commit, DeltaTable, Head
+
+REJECTED = StructType(
+    [
+        StructField("reason", StringType()),
+        StructField("raw", StringType()),
+        StructField("file", StringType()),
+        StructField("line", LongType()),
+        StructField("batch", LongType()),
+        StructField("system_time", TimestampType()),
+    ]
+)
+
+
+def target_schema(shape: Shape) -> StructType:
+    if isinstance(shape.history, Versions):
+        return versions.schema_of(shape)
+    if isinstance(shape.history, Log):
+        return log.schema_of(shape)
+    return current.schema_of(shape)
+
+
+def journal_schema(shape: Shape) -> StructType:
+    return StructType(
+        [
+            *shape.columns,
+            StructField(KIND, StringType()),
+            StructField(ORDER, shape.order_type),
+            StructField(SETS, StructType.fromDDL("x array<string>")[0].dataType),
+            StructField(EVENT_TIME, TimestampType()),
+            StructField(FROM, shape.from_type),
+            StructField(HASH1, LongType()),
+            StructField(HASH2, LongType()),
+            StructField(BATCH, LongType()),
+            StructField(BUCKET, IntegerType()),
+        ]
+    )
+
+
+def rejected_rows(bad: DataFrame, moment: Moment, columns: Sequence[StructField]) -> DataFrame:
+    """Bad rows of a batch as rows of `__rejected` (G5)."""
+    raw = F.coalesce(F.col(RAW), F.to_json(pack(list(columns))))
+    return bad.select(
+        F.col(REASON).alias("reason"),
+        raw.alias("raw"),
+        F.col(FILE).alias("file"),
+        F.col(LINE).alias("line"),
+        F.lit(moment.batch).cast("bigint").alias("batch"),
+        F.lit(moment.system_time).cast("timestamp").alias("system_time"),
+    )
+
+
+def late_rows(late: DataFrame, moment: Moment) -> DataFrame:
+    """Late events that change nothing (G7), as rows of `__rejected`."""
+    return late.select(
+        F.lit("late").alias("reason"),
+        F.to_json(CARRIED).alias("raw"),
+        F.lit(None).cast("string").alias("file"),
+        F.lit(None).cast("bigint").alias("line"),
+        F.lit(moment.batch).cast("bigint").alias("batch"),
+        F.lit(moment.system_time).cast("timestamp").alias("system_time"),
+    )
+
+
+def write_rejected(tables: Tables, rows: DataFrame, batch: int, attempt: str) -> None:
+    """Once per batch: another attempt's rows for this number stand."""
+    if tables.rejected.properties() is None:
+        tables.rejected.create(REJECTED, partition_by=(), settings={}, again=False)
+    elif tables.rejected.head().batch >= batch:
+        return
+    tables.rejected.append(rows, Commit(batch, attempt))
+
+
+def written_tables(tables: Tables, plan: WritePlan) -> list[str]:
+    """Which tables a batch writes besides the truth."""
+    names = []
+    if plan.heads is not None and (plan.heads.written or plan.heads.gone):
+        names.append("heads")
+    if plan.state is not None and (plan.state.written or plan.state.gone):
+        names.append("state")
+    if tables.truth != "target" and (
+        plan.appended is not None or (plan.target is not None and (plan.target.written or plan.target.gone))
+    ):
+        names.append("target")
+    return names
+
+
+def write_truth(
+    tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *, first: bool
+) -> Head:
+    if tables.truth == "journal":
+        if tables.journal.properties() is None:
+            tables.journal.create(journal_schema(shape), partition_by=(), settings={}, again=False)
+        assert plan.journal is not None
+        return tables.journal.append(plan.journal, commit)
+    return write_target(tables, plan, shape, commit, first=first)
+
+
+def write_followers(
+    tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, names: Sequence[str], *, first: bool
+) -> dict[str, Head]:
+    """Bring the named tables to this batch; one that is there already is left as it is."""
+    done: dict[str, Head] = {}
+    for name in names:
+        if name == "target":
+            done[name] = write_target(tables, plan, shape, commit, first=first)
+        else:
+            table = tables.named(name)
+            replacement = plan.heads if name == "heads" else plan.state
+            schema = heads.schema_of(shape) if name == "heads" else current.schema_of(shape)
+            assert replacement is not None
+            is_new = table.properties() is None
+            if is_new:
+                table.create(schema, partition_by=(), settings={}, again=False)
+            done[name] = replace(table, replacement, "", commit, empty=is_new)
+    return done
+
+
+def write_target(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *, first: bool) -> Head:
+    table = tables.target
+    if plan.appended is not None:
+        return table.append(plan.appended, commit)
+    if plan.target is None:
+        empty = table.spark.createDataFrame([], target_schema(shape))
+        return table.append(empty, commit)
+    is_open = ""
+    if isinstance(shape.history, Versions) and plan.target.open_only:
+        is_open = _open_predicate(shape.history)
+    return replace(table, plan.target, is_open, commit, empty=first)
+
+
+def _open_predicate(history: Versions) -> str:
+    flag = f"t.{quote_ident(history.own('is_current'))}"
+    if history.flag is None:
+        return flag
+    text = history.flag[0].replace("\\", "\\\\").replace("'", "\\'")
+    return f"{flag} = '{text}'"
+
+
+def replace(table: DeltaTable, rows: Replacement, where: str, commit: Commit, *, empty: bool) -> Head:
+    """One commit for a staged replacement, by the cheapest way that is right (LAB.md)."""
+    if empty or (not rows.replaced and not rows.gone):
+        return table.append(rows.rows, commit)
+    if not rows.written:
+        return table.remove(rows.staged, rows.columns, where, commit)
+    also = f"{where} AND " if where else ""
+    names = [quote_ident(name) for name in rows.columns]
+    if not rows.gone:
+        same = " AND ".join(f"t.{name} = s.{name}" for name in names)
+        return table.replace(rows.rows, also + same, commit)
+    listed = ", ".join(names)
+    mine = ", ".join(f"t.{name}" for name in names)
+    key = f"({mine})" if len(names) > 1 else mine
+    condition = f"{also}{key} IN (SELECT {listed} FROM parquet.{quote_ident(rows.staged)})"
+    return table.replace(rows.rows, condition, commit)
+
+
+def facts_of(  # noqa: PLR0913 - what the truth remembers of a batch
+    moment: Moment,
+    report: Mapping[str, Any],
+    inputs: Sequence[Mapping[str, Any]],
+    reads: Mapping[str, int],
+    writes: Sequence[str],
+    more: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "system_time": moment.system_time.isoformat(),
+        "event_time": moment.event_time.isoformat() if moment.event_time else None,
+        "report": dict(report),
+        "inputs": [dict(each) for each in inputs],
+        "reads": dict(reads),
+        "writes": list(writes),
+        **more,
+    }

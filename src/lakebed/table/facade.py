@@ -1,0 +1,407 @@
+"""`lb.table(…)`: a table with its feed and history. `apply` is the whole path of a batch; what it calls is one step each."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from lakebed.errors import BadRowsError, BatchError, TableError
+from lakebed.history.columns import DELETE, FROM, IGNORED, KIND, REASON, TRUNCATE
+from lakebed.history.normalise import Moment, normalise
+from lakebed.history.shape import Shape, shape_of
+from lakebed.manifest import Append, Ledger, Snapshot, Versions, check_combination
+from lakebed.manifest.histories import AnyFeed, AnyHistory
+from lakebed.table import commits
+from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
+from lakebed.table.context import BROADCAST_ROWS, Before, Context, WritePlan
+from lakebed.table.journaled import journal_events, journal_rows, sort_batch, sort_events
+from lakebed.table.log_state import state_of_log
+from lakebed.table.opening import Book, Tables, open_book, settings_for
+from lakebed.table.reading import Reading
+from lakebed.table.refolding import fold_sorted
+from lakebed.table.report import BatchReport
+from lakebed.table.snapshots import plan_snapshot
+from lakebed.tables.delta import Commit
+from lakebed.tables.place import Place
+from lakebed.tables.staging import Staging
+
+_REASONS = (
+    "unreadable",
+    "bad_cast",
+    "unknown_operation",
+    "null_order",
+    "null_key",
+    "null_event_time",
+)
+
+
+def table(
+    spark: SparkSession,
+    name_or_path: str,
+    *,
+    feed: AnyFeed,
+    history: AnyHistory,
+    partition_by: Sequence[str] = (),
+) -> Table:
+    """A table in the session's catalog, or at a path, that keeps this history of this feed.
+
+    Nothing is written before the first batch. Opening one that a crash left halfway finishes its batch first.
+    """
+    check_combination(feed, history)
+    return Table(spark, Place(name_or_path), feed, history, tuple(partition_by))
+
+
+class Table(Reading):
+    """One dataset: the table itself and those beside it. Safe to open anew at any time; all state is in the tables."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        place: Place,
+        feed: AnyFeed,
+        history: AnyHistory,
+        partition_by: tuple[str, ...],
+    ) -> None:
+        self.spark = spark
+        self.place = place
+        self.feed = feed
+        self.history = history
+        self.partition_by = partition_by
+        self.tables = Tables.of(spark, place, feed, history)
+        self._book: Book | None = None
+
+    @property
+    def last_batch(self) -> int:
+        """The number of the newest batch; 0 for none. Finishes what a crash left behind."""
+        return self._open().last_batch
+
+    def apply(
+        self,
+        df: DataFrame,
+        *,
+        batch: int,
+        system_time: dt.datetime,
+        event_time: dt.datetime | None = None,
+        inputs: Sequence[Mapping[str, Any]] = (),
+    ) -> BatchReport:
+        """Apply a batch, exactly once (G1): a number that the table holds already changes nothing.
+
+        `event_time` is what the batch's source gave it (a file's name, a message), if anything. `inputs` are kept with
+        the commit, to tell where the rows came from. Raises a `LakebedError` before anything is written, or leaves what
+        the next opening finishes.
+        """
+        book = self._open()
+        if batch <= book.last_batch:
+            return BatchReport(batch=batch, already_applied=True)
+        moment = self._moment(book, batch, system_time, event_time)
+        shape = self._shape(df, book, moment)
+        location = self._ensure_target(book, shape, moment)
+        staging = Staging(self.spark, f"{location.rstrip('/')}__staging/{uuid.uuid4().hex}")
+        try:
+            rows, counts = self._stage_rows(df, shape, moment, staging)
+            ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
+            self._refuse_bad_rows(rows, counts)
+            plan = self._plan(ctx, rows, counts)
+            return self._commit(ctx, book, plan, rows, counts, inputs)
+        finally:
+            staging.clear()
+
+    # ---- opening
+
+    def _open(self) -> Book:
+        """The book as the tables tell it now; a batch whose followers lag is finished first."""
+        newest = self.tables.newest if self._book is not None else None
+        if self._book is not None and newest is not None and self._book.last_batch > 0:
+            if (newest.batch, newest.attempt) == (self._book.last_batch, self._book.attempt):
+                return self._book
+        book = open_book(self.tables, self.feed, self.history, self.partition_by)
+        if book.last_batch:
+            book = self._roll_forward(book)
+        self._book = book
+        return book
+
+    def _roll_forward(self, book: Book) -> Book:
+        """Finish the newest batch from the truth's own rows; after it every table holds that batch."""
+        names = list(book.facts.get("writes", ()))
+        heads = {name: self.tables.named(name).head() for name in names}
+        lagging = [name for name in names if heads[name].batch < book.last_batch]
+        if lagging:
+            self._finish(book, lagging)
+            return open_book(self.tables, self.feed, self.history, self.partition_by)
+        return book
+
+    def _finish(self, book: Book, lagging: Sequence[str]) -> None:
+        facts = book.facts
+        event_time = dt.datetime.fromisoformat(facts["event_time"]) if facts["event_time"] else None
+        moment = Moment(book.last_batch, dt.datetime.fromisoformat(facts["system_time"]), event_time)
+        staging = Staging(self.spark, f"{book.location.rstrip('/')}__staging/{uuid.uuid4().hex}")
+        reads: Mapping[str, int] = facts["reads"]
+        truth = self.tables.named(self.tables.truth).read()
+        try:
+            shape = self._known_shape(book, moment)
+            ctx = Context(shape, moment, staging, self._before_at(reads, facts["base"]))
+            if self.tables.truth == "journal":
+                mine = journal_events(ctx, truth.where(F.col("_lb_batch") == moment.batch)).drop("_lb_bucket")
+                mine = mine.withColumn("_lb_copies", F.lit(1).cast("bigint"))
+                mine, found = staging.write(
+                    mine, "mine", {"n": F.count(F.lit(1)), "t": F.count_if(F.col(KIND) == TRUNCATE)}
+                )
+                sorted_ = sort_events(
+                    ctx, mine, few=found["n"] <= BROADCAST_ROWS, has_truncates=bool(found["t"])
+                )
+                plan = fold_sorted(ctx, sorted_)
+            else:
+                plan = WritePlan(counts={}, state=state_of_log(ctx, truth))
+            first = "target" not in reads
+            commit = Commit(moment.batch, uuid.uuid4().hex)
+            commits.write_followers(self.tables, plan, shape, commit, lagging, first=first)
+        finally:
+            staging.clear()
+
+    def _known_shape(self, book: Book, moment: Moment) -> Shape:
+        incoming = StructType([*book.known.data, *book.known.kept])
+        return shape_of(incoming, self.feed, self.history, book.known, batch_time_declared=bool(book.timed))
+
+    def _before(self, book: Book) -> Before:
+        if not book.last_batch:
+            return Before()
+        facts = book.facts
+        reads = {"target": -1}
+        for name in ("journal", "heads", "state"):
+            if self.tables.named(name).properties() is not None:
+                reads[name] = -1
+        return self._before_at(reads, facts["next"], facts.get("newest_snapshot"))
+
+    def _before_at(self, reads: Mapping[str, int], base: int, newest_snapshot: str | None = None) -> Before:
+        frames = {
+            name: self.tables.named(name).read(None if version < 0 else version)
+            for name, version in reads.items()
+        }
+        return Before(**frames, next_number=base, newest_snapshot=newest_snapshot)
+
+    # ---- checks before anything is read
+
+    def _moment(
+        self, book: Book, batch: int, system_time: dt.datetime, event_time: dt.datetime | None
+    ) -> Moment:
+        if batch > book.last_batch + 1:
+            raise BatchError(
+                f"batch {batch} was given, and the next is {book.last_batch + 1}",
+                code="batch_gap",
+                where=self.place.text,
+                hint="batches are numbered without gaps: apply the missing ones first",
+            )
+        system_time, event_time = _utc(system_time), _utc(event_time) if event_time else None
+        last = book.facts.get("system_time")
+        if last and system_time < dt.datetime.fromisoformat(last):
+            raise BatchError(
+                f"system time {system_time.isoformat()} lies before that of the batch before, {last}",
+                code="system_time_backwards",
+                where=self.place.text,
+                hint="pass the greater of the clock and the last system time",
+            )
+        return Moment(batch, system_time, event_time)
+
+    def _shape(self, df: DataFrame, book: Book, moment: Moment) -> Shape:
+        timed = book.timed if book.timed is not None else moment.event_time is not None
+        try:
+            return shape_of(df.schema, self.feed, self.history, book.known, batch_time_declared=timed)
+        except BatchError as error:
+            error.where = error.where or f"{self.place.text}, batch {moment.batch}"
+            raise
+
+    def _ensure_target(self, book: Book, shape: Shape, moment: Moment) -> str:
+        """The table exists and can take this batch's columns; gives its location."""
+        target = self.tables.target
+        if book.exists and not book.replaceable:
+            if shape.widened or len(shape.columns) > len(book.known.data) + len(book.known.kept):
+                names = [f.name for f in shape.columns]
+                for name in ("target", "journal", "state"):
+                    table_ = self.tables.named(name)
+                    if table_.properties() is not None:
+                        table_.evolve(names, widens=bool(shape.widened))
+            return book.location
+        timed = moment.event_time is not None
+        partition_by = list(shape.names(self.partition_by))
+        if isinstance(self.history, Versions):
+            partition_by = [self.history.own("is_current"), *partition_by]
+        target.create(
+            commits.target_schema(shape),
+            partition_by=partition_by,
+            settings=settings_for(self.feed, self.history, self.partition_by, timed=timed),
+            again=book.replaceable,
+        )
+        found = target.properties()
+        if found is None:
+            raise TableError("the table that was just made cannot be found", where=self.place.text)
+        return found["location"]
+
+    # ---- rows in
+
+    def _stage_rows(
+        self, df: DataFrame, shape: Shape, moment: Moment, staging: Staging
+    ) -> tuple[DataFrame, dict[str, Any]]:
+        """The batch as changes, written once, and all its counts (G5, G8) found on the way."""
+        try:
+            changes = normalise(df, shape, moment)
+        except AnalysisException as error:
+            raise BatchError(
+                f"a condition of the feed does not fit the batch's columns: {_first_line(error)}",
+                code="invalid_options",
+                where=self.place.text,
+                hint="check delete_when, truncate_when, ignore_when and upsert_when against the source's columns",
+            ) from error
+        reason, kind = F.col(REASON), F.col(KIND)
+        good = reason.isNull()
+        counts: dict[str, Column] = {
+            "read": F.count(F.lit(1)),
+            "rejected": F.count_if(~good),
+            "ignored": F.count_if(kind == IGNORED),
+            "deletes": F.count_if(good & (kind == DELETE)),
+            "truncates": F.count_if(good & (kind == TRUNCATE)),
+            "least_from": F.min(F.when(good, F.col(FROM))),
+            **{f"reason_{name}": F.count_if(reason == name) for name in _REASONS},
+        }
+        return staging.write(changes, "rows", counts)
+
+    def _refuse_bad_rows(self, rows: DataFrame, counts: dict[str, Any]) -> None:
+        reasons = {name: int(counts.pop(f"reason_{name}")) for name in _REASONS}
+        reasons = {name: n for name, n in reasons.items() if n}
+        if not counts["rejected"] or self.feed.on_bad_rows != "fail":
+            return
+        sample = rows.where(F.col(REASON).isNotNull()).select(F.to_json(F.struct(*rows.columns[:20]))).take(3)
+        raise BadRowsError(
+            f"{counts['rejected']} rows of the batch cannot be used",
+            code=next(iter(reasons)) if len(reasons) == 1 else "bad_rows",
+            where=self.place.text,
+            counts=reasons,
+            sample=[row[0] for row in sample],
+            hint="mend the source, or set on_bad_rows: quarantine to set such rows aside",
+        )
+
+    # ---- the plan
+
+    def _plan(self, ctx: Context, rows: DataFrame, counts: dict[str, Any]) -> WritePlan:
+        """Everything the batch will write, computed and staged."""
+        good = rows.where(F.col(REASON).isNull() & (F.col(KIND) != IGNORED))
+        total = int(counts["read"])
+        few = total <= BROADCAST_ROWS
+        if isinstance(self.feed, Append):
+            return plan_append(ctx, good, few=few)
+        if isinstance(self.feed, Ledger):
+            return plan_ledger(ctx, good, few=few)
+        if isinstance(self.feed, Snapshot):
+            return self._plan_snapshot(ctx, good, total)
+        if self.tables.truth != "journal":
+            return plan_arriving(ctx, good, few=few, truncates=bool(counts["truncates"]))
+        sorted_ = sort_batch(
+            ctx, good, total=total, deletes=int(counts["deletes"]), truncates=int(counts["truncates"])
+        )
+        plan = fold_sorted(ctx, sorted_)
+        plan.journal = journal_rows(ctx, sorted_)
+        return plan
+
+    def _plan_snapshot(self, ctx: Context, good: DataFrame, total: int) -> WritePlan:
+        assert isinstance(self.feed, Snapshot)
+        time = ctx.moment.event_time or ctx.moment.system_time
+        newest = ctx.before.newest_snapshot
+        if newest and time < dt.datetime.fromisoformat(newest):
+            if self.feed.on_stale == "skip":
+                return WritePlan(counts={"late": total, "rejected": 0}, next_number=ctx.before.next_number)
+            raise BatchError(
+                f"the snapshot is of {time.isoformat()}, and one of {newest} was applied before",
+                code="stale_snapshot",
+                where=self.place.text,
+                hint="set on_stale: skip to pass over such snapshots",
+            )
+        plan = plan_snapshot(ctx, good)
+        plan.facts["newest_snapshot"] = time.isoformat()
+        return plan
+
+    # ---- commits
+
+    def _commit(
+        self,
+        ctx: Context,
+        book: Book,
+        plan: WritePlan,
+        rows: DataFrame,
+        counts: dict[str, Any],
+        inputs: Sequence[Mapping[str, Any]],
+    ) -> BatchReport:
+        """Rejected rows, the truth, then what follows from it; each commit guarded by the batch number."""
+        moment, shape = ctx.moment, ctx.shape
+        totals = {"read": counts["read"], "rejected": counts["rejected"], **plan.counts}
+        totals["unchanged"] = int(totals.get("unchanged") or 0) + int(counts["ignored"])
+        report = BatchReport.counted(moment.batch, totals)
+        attempt = uuid.uuid4().hex
+        self._write_rejected(ctx, plan, rows, counts, attempt)
+        writes = commits.written_tables(self.tables, plan)
+        first = book.last_batch == 0
+        reads = {name: self.tables.named(name).head().version for name in self._existing(ctx)}
+        facts = commits.facts_of(
+            moment,
+            report.as_dict(),
+            inputs,
+            reads,
+            writes,
+            {
+                "base": ctx.before.next_number,
+                "next": max(plan.next_number, ctx.before.next_number),
+                "newest_snapshot": ctx.before.newest_snapshot,
+                **plan.facts,
+            },
+        )
+        commit = Commit(moment.batch, attempt, facts)
+        truth = commits.write_truth(self.tables, plan, shape, commit, first=first)
+        done = commits.write_followers(
+            self.tables, plan, shape, Commit(moment.batch, attempt), writes, first=first
+        )
+        self._book = None
+        target = truth if self.tables.truth == "target" else done.get("target")
+        version = target.commit_version if target else None
+        return BatchReport(**{**vars(report), "version": version})
+
+    def _existing(self, ctx: Context) -> list[str]:
+        before = ctx.before
+        return [
+            name
+            for name in ("target", "journal", "heads", "state")
+            if getattr(before, name) is not None
+        ]
+
+    def _write_rejected(
+        self, ctx: Context, plan: WritePlan, rows: DataFrame, counts: dict[str, Any], attempt: str
+    ) -> None:
+        frames = []
+        if counts["rejected"] and "late" not in plan.facts:
+            frames.append(
+                commits.rejected_rows(rows.where(F.col(REASON).isNotNull()), ctx.moment, ctx.shape.columns)
+            )
+        if plan.rejected is not None and plan.counts.get("late"):
+            frames.append(commits.late_rows(plan.rejected, ctx.moment))
+        if frames:
+            together = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+            commits.write_rejected(self.tables, together, ctx.moment.batch, attempt)
+
+
+def _utc(time: dt.datetime) -> dt.datetime:
+    if time.tzinfo is None:
+        raise BatchError(
+            f"the time {time.isoformat()} has no zone",
+            code="invalid_options",
+            hint="pass an aware datetime, such as datetime.now(timezone.utc)",
+        )
+    return time.astimezone(dt.UTC)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+

@@ -1,0 +1,277 @@
+"""Feeds with `order_by`: events may come late, twice and in any order, and the tables must not show it (G6, G7, V6).
+
+This module sorts a batch: what is new, known already, late, in conflict; and which keys must be *folded anew* from the
+journal, because an event is not above its key's head, or because only all its events can tell (V8, truncates, first
+versions). In order, only the heads of the batch's keys are read. `refolding` folds what is sorted here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from lakebed.history.changes import distinct_events, events_of
+from lakebed.history.columns import (
+    BATCH,
+    BUCKET,
+    BUCKETS,
+    CARRIED,
+    COPIES,
+    DELETE,
+    EVENT_TIME,
+    FROM,
+    HASH1,
+    HASH2,
+    KIND,
+    ORDER,
+    ROW,
+    SETS,
+    TRUNCATE,
+    UPSERT,
+    col,
+    field,
+    key_names,
+    pack,
+    with_key,
+)
+from lakebed.history.hashing import row_hash
+from lakebed.history.shape import Shape
+from lakebed.manifest import Versions
+from lakebed.table.context import BROADCAST_ROWS, Context, matching
+
+HEAD_ORDER, HEAD_FROM, HEAD_KIND = "_lb_head_order", "_lb_head_from", "_lb_head_kind"
+KNOWN = "_lb_known"  # an identical event is in the journal already
+LOWERS = "_lb_lowers"  # … but this one has a smaller time
+LATE = "_lb_is_late"
+REFOLD = "_lb_refold"
+MET, MET_UPSERTS = "_lb_met", "_lb_met_upserts"  # how many events of its key and order the journal has
+CONFLICT = "_lb_conflict"
+
+_OF_AN_EVENT = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH)
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """A batch's distinct events, staged: each with the head of its key and what is to be done with it."""
+
+    events: DataFrame  # of keys
+    seeds: DataFrame | None
+    truncates: DataFrame | None  # every truncate there is, old and new; None where there can be none
+    new_truncates: DataFrame | None
+    passed_over: DataFrame | None  # deletes that the history ignores: kept in the journal, not folded
+    refolds: bool
+    few: bool
+    counts: dict[str, int]
+
+    @property
+    def everything(self) -> bool:
+        """A new truncate speaks of every key."""
+        return self.new_truncates is not None
+
+
+def ignores_deletes(shape: Shape) -> bool:
+    return isinstance(shape.history, Versions) and shape.history.deletes == "ignore"
+
+
+def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, truncates: int) -> Sorted:
+    """Normalised rows → `Sorted`. `total`, `deletes` and `truncates` are their counts."""
+    events = distinct_events(events_of(rows, ctx.shape), ctx.keys)
+    passed_over = None
+    unchanged = 0
+    if ignores_deletes(ctx.shape) and deletes + truncates:
+        passed_over = events.where(F.col(KIND) != UPSERT)
+        events, unchanged, truncates = events.where(F.col(KIND) == UPSERT), deletes + truncates, 0
+    sorted_ = sort_events(ctx, events, few=total <= BROADCAST_ROWS, has_truncates=truncates > 0)
+    counts = {**sorted_.counts, "unchanged": unchanged}
+    return Sorted(**{**vars(sorted_), "passed_over": passed_over, "counts": counts})
+
+
+def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bool) -> Sorted:
+    """Distinct events → `Sorted`."""
+    keyed = events.where(F.col(KIND) != TRUNCATE)
+    seeds = ctx.seeds(None if has_truncates else keyed.select(*ctx.keys).distinct(), few=few)
+    if seeds is not None:
+        seeds, _ = ctx.staging.write(seeds, "seeds")
+    marks = None
+    if getattr(ctx.shape.feed, "truncate_when", None) and not ignores_deletes(ctx.shape):
+        marks = _truncates(ctx, events)
+    marked = _with_heads(ctx, keyed, seeds, marks, refold_all=has_truncates)
+    first_pass, found = ctx.staging.write(marked, "sorted", {"refolds": F.count_if(F.col(REFOLD))})
+    refolds = bool(found["refolds"])
+    known = first_pass
+    if refolds and ctx.before.journal is not None:
+        known = _with_known(ctx, first_pass, few=few)
+    new = ~F.col(KNOWN)
+    final, counted = ctx.staging.write(
+        _with_conflicts(ctx, known),
+        "events",
+        {
+            "duplicate": F.sum(F.when(new, F.col(COPIES) - 1).otherwise(F.col(COPIES))),
+            "late": F.count_if(F.col(LATE) & new),
+            "conflicts": F.count_if(F.col(CONFLICT)),
+        },
+    )
+    counts = {name: int(value or 0) for name, value in counted.items()}
+    new_truncates = None
+    if has_truncates:
+        new_truncates, known_again = _sort_truncates(ctx, events.where(F.col(KIND) == TRUNCATE))
+        counts["duplicate"] += known_again
+    return Sorted(final, seeds, marks, new_truncates, None, refolds or has_truncates, few, counts)
+
+
+def _with_heads(
+    ctx: Context, events: DataFrame, seeds: DataFrame | None, truncates: DataFrame | None, *, refold_all: bool
+) -> DataFrame:
+    """Each event with the head of its key, whether it is late, and whether its key must be folded anew."""
+    if seeds is None:
+        joined = events.withColumns(
+            {
+                HEAD_ORDER: F.lit(None).cast(ctx.shape.order_type),
+                HEAD_FROM: F.lit(None).cast(ctx.shape.from_type),
+                HEAD_KIND: F.lit(None).cast("string"),
+            }
+        )
+    else:
+        dead = F.when(F.col(ROW).isNull(), F.lit(DELETE)).otherwise(F.lit(UPSERT))
+        heads = seeds.select(
+            *ctx.keys, F.col(ORDER).alias(HEAD_ORDER), F.col(FROM).alias(HEAD_FROM), dead.alias(HEAD_KIND)
+        )
+        joined = events.join(heads, ctx.keys, "left")
+    known = F.col(HEAD_ORDER).isNotNull()
+    late = known & (F.col(ORDER) < F.col(HEAD_ORDER))
+    refold = known & (F.col(ORDER) <= F.col(HEAD_ORDER))
+    history = ctx.shape.history
+    if isinstance(history, Versions):
+        refold = refold | (known & (F.col(FROM) < F.col(HEAD_FROM)))
+        if history.initial is not None:
+            refold = refold | (known & (F.col(HEAD_KIND) == DELETE))
+    if truncates is not None:
+        # A truncate known before is an event of this key too, once the key has one below it (F5).
+        old = truncates.where(F.col(BATCH) < ctx.moment.batch)
+        joined = joined.crossJoin(F.broadcast(old.agg(F.max(ORDER).alias("_lb_last_truncate"))))
+        below = ~known & (F.col(ORDER) < F.col("_lb_last_truncate"))
+        refold, late = refold | below, late | below
+    if refold_all:
+        refold = F.lit(True)
+    whole_key = Window.partitionBy(*ctx.keys)
+    return joined.withColumns(
+        {
+            REFOLD: F.max(F.coalesce(refold, F.lit(False))).over(whole_key),
+            LATE: F.coalesce(late, F.lit(False)),
+            KNOWN: F.lit(False),
+            LOWERS: F.lit(False),
+            MET: F.lit(0).cast("bigint"),
+            MET_UPSERTS: F.lit(0).cast("bigint"),
+        }
+    )
+
+
+def _with_known(ctx: Context, events: DataFrame, *, few: bool) -> DataFrame:
+    """Of the keys to fold anew: which events the journal has already, whether they lower its times, and whom they meet."""
+    journal = journal_of(ctx, events.where(REFOLD), few=few)
+    place = [*ctx.keys, ORDER]
+    identity = [*place, KIND, HASH1, HASH2]
+    there = journal.groupBy(*identity).agg(
+        F.min(EVENT_TIME).alias("_lb_there_time"), F.min(FROM).alias("_lb_there_from")
+    )
+    met = journal.groupBy(*place).agg(
+        F.count_if(F.col(KIND) == UPSERT).alias(MET_UPSERTS), F.count(F.lit(1)).alias(MET)
+    )
+    joined = events.drop(KNOWN, LOWERS, MET, MET_UPSERTS)
+    joined = joined.join(there, identity, "left").join(met, place, "left").fillna(0, [MET, MET_UPSERTS])
+    known = F.col("_lb_there_time").isNotNull()
+    lowers = (F.col(EVENT_TIME) < F.col("_lb_there_time")) | (F.col(FROM) < F.col("_lb_there_from"))
+    return joined.withColumns({KNOWN: known, LOWERS: F.coalesce(known & lowers, F.lit(False))}).drop(
+        "_lb_there_time", "_lb_there_from"
+    )
+
+
+def _with_conflicts(ctx: Context, events: DataFrame) -> DataFrame:
+    """G6: which upserts met a different one of their key and order, here or in the journal."""
+    new = (F.col(KIND) == UPSERT) & ~F.col(KNOWN)
+    turn = Window.partitionBy(*ctx.keys, ORDER, "_lb_new").orderBy(HASH1, HASH2)
+    marked = events.withColumn("_lb_new", new)
+    met = F.col("_lb_new") & ((F.col(MET_UPSERTS) > 0) | (F.row_number().over(turn) > 1))
+    return marked.withColumn(CONFLICT, met).drop("_lb_new")
+
+
+# ---- truncates
+
+
+def _truncates(ctx: Context, events: DataFrame) -> DataFrame:
+    """Every truncate ever delivered, with its smallest times; few by nature (F5)."""
+    columns = (ORDER, EVENT_TIME, FROM, BATCH)
+    found = events.where(F.col(KIND) == TRUNCATE).select(*columns)
+    if ctx.before.journal is not None:
+        found = found.unionByName(ctx.before.journal.where(F.col(KIND) == TRUNCATE).select(*columns))
+    once = found.groupBy(ORDER).agg(*[F.min(name).alias(name) for name in (EVENT_TIME, FROM, BATCH)])
+    staged, _ = ctx.staging.write(once, "truncates")
+    return staged
+
+
+def _sort_truncates(ctx: Context, mine: DataFrame) -> tuple[DataFrame, int]:
+    """The truncates that the journal does not have, and how many rows were of those it has."""
+    known = mine.withColumn(KNOWN, F.lit(False))
+    if ctx.before.journal is not None:
+        there = ctx.before.journal.where(F.col(KIND) == TRUNCATE).select(ORDER).distinct()
+        there = there.withColumn("_lb_there", F.lit(True))
+        known = mine.join(F.broadcast(there), [ORDER], "left")
+        known = known.withColumn(KNOWN, F.col("_lb_there").isNotNull()).drop("_lb_there")
+    again = F.when(F.col(KNOWN), F.col(COPIES)).otherwise(F.col(COPIES) - 1)
+    staged, found = ctx.staging.write(known, "new_truncates", {"again": F.sum(again)})
+    return staged.where(~F.col(KNOWN)), int(found["again"] or 0)
+
+
+# ---- the journal
+
+
+def journal_rows(ctx: Context, sorted_: Sorted) -> DataFrame:
+    """What the batch adds to the journal: every event it does not have, and those that lower a time."""
+    shape = ctx.shape
+    columns = [*ctx.keys, CARRIED, *_OF_AN_EVENT]
+    fresh = sorted_.events.where(~F.col(KNOWN) | F.col(LOWERS)).select(*columns)
+    for more in (sorted_.new_truncates, sorted_.passed_over):
+        if more is not None:
+            fresh = fresh.unionByName(more.select(*columns))
+    rows = fresh.select(
+        *[field(CARRIED, f.name).alias(f.name) for f in shape.columns],
+        *[F.col(name) for name in _OF_AN_EVENT],
+        bucket(shape).alias(BUCKET),
+    )
+    return rows.repartition(1).sortWithinPartitions(BUCKET) if sorted_.few else rows.sort(BUCKET)
+
+
+def bucket(shape: Shape) -> Column:
+    """Which of the journal's buckets a key is in, so that a few keys open a few files."""
+    fields = [shape.field(name) for name in shape.key]
+    values = [(f, F.col(name)) for f, name in zip(fields, key_names(shape.key), strict=True)]
+    return F.pmod(row_hash(values, 0), F.lit(BUCKETS)).cast("int")
+
+
+def journal_events(ctx: Context, rows: DataFrame) -> DataFrame:
+    """Rows of the journal as events; what the history ignores is left out."""
+    shape = ctx.shape
+    have = {name.lower(): name for name in rows.columns}
+    columns = [
+        (col(have[f.name.lower()]) if f.name.lower() in have else F.lit(None)).cast(f.dataType).alias(f.name)
+        for f in shape.columns
+    ]
+    events = with_key(rows.select(*columns, *_OF_AN_EVENT, BUCKET), shape.key)
+    events = events.withColumn(CARRIED, pack(shape.columns)).select(*ctx.keys, *_OF_AN_EVENT, BUCKET, CARRIED)
+    return events.where(F.col(KIND) == UPSERT) if ignores_deletes(shape) else events
+
+
+def journal_of(ctx: Context, keys: DataFrame | None, *, few: bool) -> DataFrame:
+    """The events of these keys (None: of all) before this batch. Their buckets are few numbers, so that files without
+    them are not opened."""
+    assert ctx.before.journal is not None
+    journal = journal_events(ctx, ctx.before.journal).where(F.col(KIND) != TRUNCATE)
+    if keys is None:
+        return journal.drop(BUCKET)
+    wanted = keys.select(*ctx.keys).distinct()
+    buckets = wanted.select(bucket(ctx.shape).alias(BUCKET)).distinct().take(BUCKETS)
+    if len(buckets) < BUCKETS // 4:
+        journal = journal.where(F.col(BUCKET).isin([row[0] for row in buckets]))
+    return matching(journal, wanted, ctx.keys, few=few).drop(BUCKET)

@@ -1,0 +1,149 @@
+"""What a table holds before a batch: its settings, its newest batch, its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from lakebed.errors import SettingsChangedError
+from lakebed.history.columns import FROM, ORDER, internal, same
+from lakebed.history.hashing import RECIPE
+from lakebed.history.shape import Known, own_columns
+from lakebed.manifest import Log
+from lakebed.manifest.histories import AnyFeed, AnyHistory
+from lakebed.table.context import journaled
+from lakebed.tables.delta import DeltaTable, Head, settings_of
+from lakebed.tables.place import Place
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one dataset. The truth is append-only where there is a journal or a log, and is written first."""
+
+    target: DeltaTable
+    journal: DeltaTable
+    heads: DeltaTable
+    state: DeltaTable
+    rejected: DeltaTable
+    truth: str
+
+    @classmethod
+    def of(cls, spark: SparkSession, place: Place, feed: AnyFeed, history: AnyHistory) -> Tables:
+        others = {
+            name: DeltaTable(spark, place.sibling(f"__{name}"))
+            for name in ("journal", "heads", "state", "rejected")
+        }
+        truth = "journal" if journaled(feed, history) else "target"
+        return cls(target=DeltaTable(spark, place), truth=truth, **others)
+
+    def named(self, name: str) -> DeltaTable:
+        table: DeltaTable = getattr(self, name)
+        return table
+
+    @property
+    def newest(self) -> Head:
+        return self.named(self.truth).head()
+
+
+@dataclass(frozen=True)
+class Book:
+    """What is known of a dataset when it is opened. `facts` are those of the newest batch's commit of the truth."""
+
+    exists: bool = False
+    replaceable: bool = False  # made, but no batch was ever applied
+    last_batch: int = 0
+    attempt: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    timed: bool | None = None
+    location: str = ""
+    known: Known = field(default_factory=Known)
+    versions: Mapping[str, int] = field(default_factory=dict)  # of each table, as of the newest batch
+
+
+def settings_for(
+    feed: AnyFeed, history: AnyHistory, partition_by: Sequence[str], *, timed: bool
+) -> dict[str, Any]:
+    """What is recorded in the table (G9)."""
+    return {
+        "format": FORMAT,
+        "hash_recipe": RECIPE,
+        "feed": feed.recorded(),
+        "history": history.recorded(),
+        "partition_by": [name.lower() for name in partition_by],
+        "event_time_declared": timed,
+    }
+
+
+def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partition_by: Sequence[str]) -> Book:
+    """Look at the tables; raises `SettingsChangedError` where the options that shape rows are not those recorded."""
+    properties = tables.target.properties()
+    if properties is None:
+        return Book()
+    recorded = settings_of(properties, tables.target.place)
+    newest = tables.newest
+    timed = bool(recorded["event_time_declared"])
+    wanted = settings_for(feed, history, partition_by, timed=timed)
+    if recorded != wanted and newest.batch > 0:
+        raise _changed(tables.target.place.text, recorded, wanted)
+    return Book(
+        exists=True,
+        replaceable=newest.batch == 0,
+        last_batch=newest.batch,
+        attempt=newest.attempt,
+        facts=newest.facts,
+        timed=timed if newest.batch > 0 else None,
+        location=properties["location"],
+        known=known_columns(tables, feed, history) if newest.batch > 0 else Known(),
+    )
+
+
+def _changed(where: str, recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> SettingsChangedError:
+    differences = []
+    for part in ("feed", "history"):
+        before, after = recorded[part], wanted[part]
+        for name in sorted(set(before) | set(after)):
+            if before.get(name) != after.get(name):
+                differences.append(f"{part}.{name} was {before.get(name)!r}, is {after.get(name)!r}")
+    for name in ("partition_by", "hash_recipe", "format"):
+        if recorded[name] != wanted[name]:
+            differences.append(f"{name} was {recorded[name]!r}, is {wanted[name]!r}")
+    return SettingsChangedError(
+        f"the table was made with other settings: {'; '.join(differences)}",
+        where=where,
+        hint="take the change back, or rebuild the table with the new settings (rebuild)",
+    )
+
+
+def known_columns(tables: Tables, feed: AnyFeed, history: AnyHistory) -> Known:
+    """The stored columns of the table, and those that only its journal has."""
+    schema = tables.target.schema()
+    own = {history.own(name).lower() for name in own_columns(history)}
+    merged = _merged_event_time(schema, feed, history)
+    data = tuple(
+        f for f in schema if not internal(f.name) and (f.name.lower() not in own or f.name == merged)
+    )
+    kept: tuple[StructField, ...] = ()
+    order_holder = schema
+    if tables.truth == "journal":
+        order_holder = tables.journal.schema()
+        names = {f.name.lower() for f in data}
+        kept = tuple(f for f in order_holder if not internal(f.name) and f.name.lower() not in names)
+    order = next((f.dataType for f in order_holder if f.name == ORDER), None)
+    from_type = next((f.dataType for f in order_holder if f.name == FROM), None)
+    return Known(data, kept, order if isinstance(order, StructType) else None, from_type)
+
+
+def _merged_event_time(schema: StructType, feed: AnyFeed, history: AnyHistory) -> str | None:
+    """L1: the name of the log's event time where that is a column of the data."""
+    declared = feed.event_time_column
+    if not isinstance(history, Log) or declared is None or not same(declared.column, history.own("event_time")):
+        return None
+    if any(same(name, declared.column) for name in feed.except_columns):
+        return None
+    return next((f.name for f in schema if same(f.name, declared.column)), None)

@@ -1,0 +1,295 @@
+"""A sorted batch → the write sets of its history: keys in order on top of what is known, the others from all their events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import Column, DataFrame, Observation, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField
+
+from lakebed.history import current, log, versions
+from lakebed.history.changes import (
+    UNCHANGED,
+    collapse,
+    distinct_events,
+    timeline,
+    with_row,
+    with_truncates,
+)
+from lakebed.history.columns import (
+    BATCH,
+    CARRIED,
+    CLOSED,
+    COPIES,
+    DELETE,
+    EFFECTIVE,
+    EVENT_TIME,
+    FIRST,
+    FROM,
+    HASH1,
+    HASH2,
+    KIND,
+    OPENED,
+    ORDER,
+    ROW,
+    SEED,
+    SETS,
+    SK,
+    col,
+    null_row,
+    with_key,
+)
+from lakebed.history.hashing import row_hash
+from lakebed.history.normalise import SALTS
+from lakebed.history.shape import Shape
+from lakebed.manifest import Log, Versions
+from lakebed.table.context import Context, WritePlan, matching, seed_columns
+from lakebed.table.journaled import KNOWN, LATE, MET, REFOLD, Sorted, journal_of
+from lakebed.table.write_sets import current_write_set, heads_write_set, log_write_set, versions_write_set
+
+COUNTED = "_lb_counted"  # an event of this batch whose effect is to be counted
+_LINE = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, ROW)
+_SEEDS = (SEED, SK, FIRST, OPENED, versions.INITIAL)
+
+
+def fold_sorted(ctx: Context, sorted_: Sorted) -> WritePlan:
+    plan = WritePlan(counts=dict(sorted_.counts))
+    line = _in_order(ctx, sorted_)
+    anew = _all_events(ctx, sorted_) if sorted_.refolds else None
+    if anew is not None:
+        _count_anew(ctx, anew, sorted_, plan)
+    history = ctx.shape.history
+    if isinstance(history, Log):
+        _fold_log(ctx, sorted_, line, plan)
+    elif isinstance(history, Versions):
+        _fold_versions(ctx, sorted_, line, anew, plan)
+    else:
+        _fold_current(ctx, line, anew, plan)
+    if not isinstance(history, Log):
+        plan.heads = heads_write_set(ctx, line if anew is None else line.unionByName(anew))
+    return plan
+
+
+def _in_order(ctx: Context, sorted_: Sorted) -> DataFrame:
+    """The keys whose events are all above their head: these events and their seeds."""
+    events = sorted_.events.where(~F.col(REFOLD)).withColumn(COUNTED, ~F.col(KNOWN))
+    line = _columns(ctx, with_row(events, ctx.shape))
+    if sorted_.seeds is None:
+        return collapse(line, ctx.keys)
+    seeds = sorted_.seeds
+    if sorted_.refolds:
+        anew = sorted_.events.where(REFOLD).select(*ctx.keys).distinct()
+        seeds = seeds.join(anew, ctx.keys, "left_anti")
+    if sorted_.everything:
+        seeds = seeds.limit(0)
+    return collapse(line.unionByName(_columns(ctx, seeds.withColumn(COUNTED, F.lit(False)))), ctx.keys)
+
+
+def _columns(ctx: Context, events: DataFrame) -> DataFrame:
+    return seed_columns(events, ctx.shape).select(*ctx.keys, *_LINE, *_SEEDS, COUNTED)
+
+
+def _new_events(sorted_: Sorted) -> DataFrame:
+    """Events of the keys to fold anew. One that is late, or a delete that met an event of its order, is not looked at
+    for its effect: it has been counted, or is applied."""
+    met = (F.col(KIND) == DELETE) & (F.col(MET) > 0)
+    return sorted_.events.where(REFOLD).withColumn(COUNTED, ~F.col(KNOWN) & ~F.col(LATE) & ~met)
+
+
+def _all_events(ctx: Context, sorted_: Sorted) -> DataFrame:
+    """Every event of the keys that are folded anew, old and new, one per order, truncates included; staged."""
+    mine = _new_events(sorted_)
+    columns = [*ctx.keys, KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, CARRIED, COUNTED]
+    events = mine.select(*columns)
+    if ctx.before.journal is not None:
+        old = journal_of(ctx, None if sorted_.everything else mine, few=sorted_.few)
+        events = events.unionByName(old.withColumn(COUNTED, F.lit(False)).select(*columns))
+    once = with_row(distinct_events(events, ctx.keys, COUNTED).drop(COPIES), ctx.shape)
+    one_each = collapse(once, ctx.keys)
+    if sorted_.truncates is not None:
+        one_each = with_truncates(one_each, sorted_.truncates, ctx.keys, null_row(ctx.shape.data))
+        one_each = one_each.withColumn(COUNTED, F.coalesce(F.col(COUNTED), F.lit(False)))
+    staged, _ = ctx.staging.write(_columns(ctx, one_each), "anew")
+    return staged
+
+
+def _count_anew(ctx: Context, anew: DataFrame, sorted_: Sorted, plan: WritePlan) -> None:
+    line = timeline(anew, ctx.keys, ctx.shape)
+    found = line.agg(F.count_if(F.col(UNCHANGED) & F.col(COUNTED)).alias("n")).first()
+    plan.counts["unchanged"] += int(found["n"]) if found else 0
+    if sorted_.new_truncates is not None:
+        ended = line.where((F.col(ORDER).getField("t") == 0) & ~F.col(UNCHANGED)).select(ORDER).distinct()
+        plan.counts["unchanged"] += sorted_.new_truncates.join(ended, [ORDER], "left_anti").count()
+
+
+def _tap(count: Observation) -> Callable[[DataFrame], DataFrame]:
+    return lambda line: line.observe(count, F.count_if(F.col(UNCHANGED) & F.col(COUNTED)).alias("n"))
+
+
+# ---- current
+
+
+def _fold_current(ctx: Context, line: DataFrame, anew: DataFrame | None, plan: WritePlan) -> None:
+    count = Observation()
+    finals = current.current_of(_tap(count)(timeline(line, ctx.keys, ctx.shape)), ctx.keys)
+    if anew is not None:
+        finals = finals.unionByName(current.current_of(timeline(anew, ctx.keys, ctx.shape), ctx.keys))
+    plan.target = current_write_set(ctx, finals, "current")
+    plan.counts["unchanged"] += int(count.get.get("n") or 0)
+
+
+# ---- versions
+
+
+def _fold_versions(
+    ctx: Context, sorted_: Sorted, line: DataFrame, anew: DataFrame | None, plan: WritePlan
+) -> None:
+    shape, batch = ctx.shape, ctx.moment.batch
+    assert isinstance(shape.history, Versions)
+    initial = shape.history.initial
+    if initial is not None:
+        line = line.withColumn(versions.INITIAL, F.lit(initial.keys == "all" or batch == 1))
+    count = Observation()
+    rows = versions.target_rows(versions.versions_of(line, ctx.keys, shape, _tap(count)), shape, batch)
+    gone = None
+    if anew is not None:
+        changed, gone = _versions_anew(ctx, anew, sorted_)
+        rows = rows.unionByName(changed)
+    plan.target, plan.next_number = versions_write_set(
+        ctx, rows, gone, open_only=anew is None, few=sorted_.few
+    )
+    plan.counts["unchanged"] += int(count.get.get("n") or 0)
+
+
+def _versions_anew(ctx: Context, events: DataFrame, sorted_: Sorted) -> tuple[DataFrame, DataFrame | None]:
+    """Versions of keys that are folded anew: the rows that differ from the table's, and the `sk`s that go (V1, V6)."""
+    shape = ctx.shape
+    assert isinstance(shape.history, Versions)
+    initial = shape.history.initial
+    if initial is not None:
+        first = F.min(BATCH).over(Window.partitionBy(*ctx.keys)) == 1
+        events = events.withColumn(versions.INITIAL, F.lit(True) if initial.keys == "all" else first)
+    if ctx.before.target is None:
+        found = versions.versions_of(events, ctx.keys, shape)
+        return versions.target_rows(found, shape, ctx.moment.batch), None
+    sk = shape.history.own("sk")
+    old = with_key(ctx.align(ctx.before.target, versions.target_fields(shape)), shape.key)
+    if not sorted_.everything:
+        old = matching(old, events.select(*ctx.keys).distinct(), ctx.keys, few=sorted_.few)
+    old, _ = ctx.staging.write(old, "old_versions")
+    marks = old.select(*ctx.keys, F.col(FIRST).alias(ORDER), col(sk).alias("_lb_old_sk"))
+    matched = events.join(marks, [*ctx.keys, ORDER], "left")
+    matched = matched.withColumn(SK, F.col("_lb_old_sk")).drop("_lb_old_sk")
+    rows = versions.target_rows(versions.versions_of(matched, ctx.keys, shape), shape, ctx.moment.batch)
+    rows, _ = ctx.staging.write(rows, "new_versions")
+    gone = old.select(col(sk)).join(rows.where(col(sk).isNotNull()).select(col(sk)), [sk], "left_anti")
+    return _changed_rows(shape, sk, old, rows), gone
+
+
+def _changed_rows(shape: Shape, sk: str, old: DataFrame, rows: DataFrame) -> DataFrame:
+    """Rows that are new or differ from the one with their `sk`; when a version was opened, or closed at this end, stays."""
+    assert isinstance(shape.history, Versions)
+    valid_to = shape.history.own("valid_to")
+    then = old.select(
+        col(sk).alias("_lb_then_sk"),
+        *[value.alias(f"_lb_then{i}") for i, value in enumerate(_content(shape))],
+        F.col(OPENED).alias("_lb_then_opened"),
+        F.col(CLOSED).alias("_lb_then_closed"),
+        col(valid_to).alias("_lb_then_to"),
+    )
+    joined = rows.join(then, col(sk) == F.col("_lb_then_sk"), "left")
+    now = _content(shape)
+    equal = F.lit(True)
+    for place, value in enumerate(now):
+        equal = equal & (F.col(f"_lb_then{place}") == value)
+    changed = joined.where(F.col("_lb_then_sk").isNull() | ~equal)
+    same_end = F.col("_lb_then_to").eqNullSafe(col(valid_to)) & F.col("_lb_then_closed").isNotNull()
+    changed = changed.withColumns(
+        {
+            OPENED: F.coalesce(F.col("_lb_then_opened"), F.col(OPENED)),
+            CLOSED: F.when(same_end & F.col(CLOSED).isNotNull(), F.col("_lb_then_closed")).otherwise(
+                F.col(CLOSED)
+            ),
+        }
+    )
+    return changed.select(*[col(f.name) for f in versions.target_fields(shape)])
+
+
+def _content(shape: Shape) -> list[Column]:
+    """All of a row but the batches that opened and closed it, as 128 bits."""
+    fields: list[StructField] = [
+        f for f in versions.target_fields(shape) if f.name not in (OPENED, CLOSED)
+    ]
+    return [row_hash([(f, col(f.name)) for f in fields], salt) for salt in SALTS]
+
+
+# ---- log
+
+
+def _fold_log(ctx: Context, sorted_: Sorted, line: DataFrame, plan: WritePlan) -> None:
+    """L3, G7: events in turn; those of keys that are folded anew each against all that is known by then."""
+    shape, top = ctx.shape, "_lb_top"
+    line = line.withColumns({top: F.col(ORDER), EFFECTIVE: F.lit(None).cast("timestamp")})
+    if sorted_.refolds:
+        turns, plan.rejected = _in_turns(ctx, sorted_)
+        line = line.unionByName(turns.withColumn(top, F.col(ORDER)).select(line.columns))
+        if sorted_.seeds is not None:
+            seeds = sorted_.seeds.withColumn(COUNTED, F.lit(False))
+            keys = turns.select(*ctx.keys).distinct()
+            seeds = _columns(ctx, matching(seeds, keys, ctx.keys, few=False))
+            seeds = seeds.withColumns({top: F.col(ORDER), EFFECTIVE: F.lit(None).cast("timestamp")})
+            # What is known comes before every turn, also before those of late events.
+            line = line.unionByName(seeds.withColumn(ORDER, F.lit(None).cast(shape.order_type)))
+    counts = {"n": F.count_if(F.col(UNCHANGED) & F.col(COUNTED))}
+    staged, found = ctx.staging.write(timeline(line, ctx.keys, shape), "line", counts)
+    plan.counts["unchanged"] += int(found["n"] or 0)
+    written = log.emissions(staged, ctx.keys, shape, ctx.moment)
+    by = [F.col(name) for name in log.sort_of(shape)]
+    plan.appended, plan.next_number = log_write_set(ctx, written, by, few=sorted_.few)
+    tops = staged.groupBy(*ctx.keys).agg(F.max(top).alias(top))
+    finals = current.current_of(staged, ctx.keys).join(tops, ctx.keys)
+    plan.state = current_write_set(ctx, finals.withColumn(ORDER, F.col(top)), "state")
+
+
+def _in_turns(ctx: Context, sorted_: Sorted) -> tuple[DataFrame, DataFrame | None]:
+    """Each new event as one that sets the whole row there is after it; and the late ones that change nothing (G7)."""
+    keys = ctx.keys
+    new = _new_events(sorted_).where(~F.col(KNOWN))
+    new, _ = ctx.staging.write(new, "new_events")
+    events = with_row(new, ctx.shape)
+    known = None
+    if ctx.before.journal is not None:
+        wanted = None if sorted_.everything else new
+        known = with_row(journal_of(ctx, wanted, few=sorted_.few), ctx.shape)
+        known, _ = ctx.staging.write(known, "known_events")
+    if sorted_.new_truncates is not None:
+        events = _with_new_truncates(ctx, sorted_.new_truncates, events, known)
+    old_truncates = None
+    if sorted_.truncates is not None:
+        old_truncates = sorted_.truncates.where(F.col(BATCH) < ctx.moment.batch)
+    states = log.states_in_turn(known, events, old_truncates, keys, ctx.shape)
+    states, _ = ctx.staging.write(states, "turns")
+    turns = states.where(F.col(log.ROUND) > 0).withColumn(COUNTED, F.lit(False))
+    shown = states.where(F.col(log.DIFFERS)).select(*keys, ORDER)
+    late = new.where(F.col(LATE)).join(shown, [*keys, ORDER], "left_anti")
+    return _columns_of_turns(ctx, turns), late
+
+
+def _columns_of_turns(ctx: Context, turns: DataFrame) -> DataFrame:
+    blank = {name: F.lit(None).cast("bigint") for name in (HASH1, HASH2, BATCH)}
+    full = turns.withColumns({**blank, SETS: F.lit(None).cast("array<string>")})
+    full = full.withColumn(FROM, F.lit(None).cast(ctx.shape.from_type))
+    return seed_columns(full, ctx.shape)
+
+
+def _with_new_truncates(
+    ctx: Context, truncates: DataFrame, events: DataFrame, known: DataFrame | None
+) -> DataFrame:
+    """New truncates as deletes of every key that has an event below them, whether it is in this batch or not."""
+    everything = events if known is None else events.unionByName(known, allowMissingColumns=True)
+    with_marks = with_truncates(
+        everything.withColumn("_lb_mine", F.lit(True)), truncates, ctx.keys, null_row(ctx.shape.data)
+    )
+    deletes = with_marks.where(F.col("_lb_mine").isNull()).drop("_lb_mine")
+    return events.unionByName(deletes.select(events.columns))

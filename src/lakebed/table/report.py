@@ -1,0 +1,46 @@
+"""What became of the rows of a batch (G8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from lakebed.errors import TableError
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """Every row read is in exactly one of applied, unchanged, duplicate, late, rejected; the rest stands beside the sum."""
+
+    batch: int
+    read: int = 0
+    applied: int = 0
+    unchanged: int = 0
+    duplicate: int = 0
+    late: int = 0
+    rejected: int = 0
+    conflicts: int = 0
+    modified: int = 0
+    deleted: int = 0
+    already_applied: bool = False
+    version: int | None = None
+    touched: tuple[dict[str, str | None], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "touched": [dict(partition) for partition in self.touched]}
+
+    @classmethod
+    def counted(cls, batch: int, counts: Mapping[str, int]) -> BatchReport:
+        """A report from all counters but `applied`, which is the rest; raises where the rest cannot be (G8)."""
+        named = {f.name for f in fields(cls)}
+        known = {name: int(value or 0) for name, value in counts.items() if name in named}
+        others = sum(known.get(name, 0) for name in ("unchanged", "duplicate", "late", "rejected"))
+        applied = known.get("read", 0) - others
+        if applied < 0:
+            raise TableError(
+                f"the counters of batch {batch} do not add up: {known}",
+                code="conservation",
+                hint="this is a defect in lakebed: nothing was written; please report it with these counters",
+            )
+        return cls(batch=batch, **{**known, "applied": applied})  # type: ignore[arg-type]

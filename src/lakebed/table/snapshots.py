@@ -1,0 +1,210 @@
+"""F3: a complete state against the one before. Only keys and hashes are compared; whole rows are read for what differs."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+
+from lakebed.errors import BatchError
+from lakebed.history.changes import events_of, with_row
+from lakebed.history.columns import (
+    BATCH,
+    DEAD,
+    DELETE,
+    EVENT_TIME,
+    FROM,
+    HASH1,
+    HASH2,
+    KIND,
+    ORDER,
+    ROW,
+    SAME1,
+    SAME2,
+    SETS,
+    col,
+    null_row,
+    with_key,
+)
+from lakebed.history.hashing import row_hash
+from lakebed.history.normalise import SALTS, to_valid_time
+from lakebed.manifest import Log, Snapshot, Versions
+from lakebed.table.arriving import fold_arriving
+from lakebed.table.context import BROADCAST_ROWS, Context, WritePlan, matching, seed_columns
+
+DIFFERENCE = "_lb_difference"
+NEW, CHANGED, GONE_, SAME_, BACK = "new", "changed", "gone", "same", "back"
+_LIVE, _LOW, _HIGH, _ROWS, _IN_SCOPE, _WAS_DEAD = (
+    "_lb_live",
+    "_lb_low",
+    "_lb_high",
+    "_lb_rows",
+    "_lb_in_scope",
+    "_lb_was_dead",
+)
+
+
+def plan_snapshot(ctx: Context, rows: DataFrame) -> WritePlan:
+    """The differences staged and counted, the guards asked, then the same fold as for any feed by arrival."""
+    keyed = with_key(rows, ctx.shape.key)
+    staged, found = _stage_differences(ctx, keyed, rows)
+    _guard(ctx, found)
+    differing = int(found["new"]) + int(found["changed"]) + int(found["gone"]) + int(found["back"])
+    few = differing <= BROADCAST_ROWS
+    wanted = staged.where(F.col(DIFFERENCE).isin(NEW, CHANGED, BACK)).select(*ctx.keys)
+    fresh = keyed
+    if ctx.live is not None:
+        fresh = matching(keyed, wanted, ctx.keys, few=few)
+    if int(found["rows"]) != int(found["keys"]):
+        fresh = fresh.dropDuplicates(ctx.keys)
+    events = with_row(events_of(fresh, ctx.shape), ctx.shape)
+    line = seed_columns(events.unionByName(_deletes(ctx, staged)), ctx.shape)
+    if ctx.live is not None:
+        touched = staged.where(F.col(DIFFERENCE) != NEW).select(*ctx.keys)
+        seeds = ctx.seeds(touched, few=few)
+        line = line if seeds is None else line.unionByName(seeds)
+    unchanged = int(found["same"])
+    plan = WritePlan(
+        counts={
+            "duplicate": int(found["rows"]) - int(found["keys"]),
+            "deleted": int(found["gone"]),
+        }
+    )
+    plan = fold_arriving(ctx, line, plan, few=few)
+    plan.counts["unchanged"] = unchanged
+    return plan
+
+
+def _stage_differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> tuple[DataFrame, dict[str, int]]:
+    """Keys that differ, with how; all keys are counted on the way."""
+    differences = _differences(ctx, keyed, rows)
+    is_ = F.col(DIFFERENCE)
+    counts: dict[str, Column] = {
+        "rows": F.sum(F.coalesce(F.col(_ROWS), F.lit(0))),
+        "keys": F.count_if(F.col(_ROWS).isNotNull()),
+        "clashes": F.count_if(F.col(_LOW) != F.col(_HIGH)),
+        "live": F.count_if(F.col(_LIVE) & ~F.col(_WAS_DEAD) & F.col(_IN_SCOPE)),
+        "same": F.count_if((is_ == SAME_) & F.col(_ROWS).isNotNull()),
+        **{name: F.count_if(is_ == name) for name in (NEW, CHANGED, GONE_, BACK)},
+    }
+    observation = Observation("differences")
+    columns = [value.alias(name) for name, value in counts.items()]
+    counted = differences.observe(observation, columns[0], *columns[1:])
+    staged, _ = ctx.staging.write(
+        counted.where(is_ != SAME_).select(*ctx.keys, DIFFERENCE, _LOW, _HIGH), "differences"
+    )
+    return staged, {name: int(value or 0) for name, value in observation.get.items()}
+
+
+def _differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> DataFrame:
+    here = keyed.groupBy(*ctx.keys).agg(
+        F.count(F.lit(1)).alias(_ROWS),
+        F.min(F.struct(HASH1, HASH2)).alias(_LOW),
+        F.max(F.struct(HASH1, HASH2)).alias(_HIGH),
+        F.first(SAME1).alias(SAME1),
+        F.first(SAME2).alias(SAME2),
+    )
+    live = ctx.open_rows()
+    if live is None:
+        return here.withColumns(
+            {
+                DIFFERENCE: F.lit(NEW),
+                _LIVE: F.lit(False),
+                _WAS_DEAD: F.lit(False),
+                _IN_SCOPE: F.lit(True),
+            }
+        )
+    there = _known(ctx, live, rows)
+    both = here.join(there, ctx.keys, "full_outer")
+    present, known = F.col(_ROWS).isNotNull(), F.coalesce(F.col(_LIVE), F.lit(False))
+    dead = F.coalesce(F.col(_WAS_DEAD), F.lit(False))
+    equal = (F.col(SAME1) == F.col("_lb_there1")) & (F.col(SAME2) == F.col("_lb_there2"))
+    in_scope = F.coalesce(F.col(_IN_SCOPE), F.lit(True))
+    difference = (
+        F.when(present & ~known, F.lit(NEW))
+        .when(present & dead, F.lit(BACK))
+        .when(present & ~equal, F.lit(CHANGED))
+        .when(present, F.lit(SAME_))
+        .when(dead | ~in_scope, F.lit(SAME_))
+        .otherwise(F.lit(GONE_))
+    )
+    return both.withColumns({DIFFERENCE: difference, _LIVE: known, _WAS_DEAD: dead, _IN_SCOPE: in_scope})
+
+
+def _known(ctx: Context, live: DataFrame, rows: DataFrame) -> DataFrame:
+    """Keys of the state with the hashes to compare, whether they are deleted, and whether the batch speaks of them."""
+    shape = ctx.shape
+    feed, history = shape.feed, shape.history
+    assert isinstance(feed, Snapshot)
+    one, two = F.col(SAME1), F.col(SAME2)
+    if feed.on_missing_column == "keep" and shape.missing:
+        arrived = [(f, col(f.name)) for f in shape.compared if f.name in shape.sources]
+        one, two = (row_hash(arrived, salt) for salt in SALTS)
+    dead: Column = F.lit(False)
+    if isinstance(history, Log):
+        dead = F.col(DEAD)
+    elif isinstance(history, Versions) or history.deletes == "flag":
+        dead = col(history.own("is_deleted"))
+    known = with_key(live, shape.key).withColumns(
+        {"_lb_there1": one, "_lb_there2": two, _LIVE: F.lit(True), _WAS_DEAD: dead}
+    )
+    if not feed.scope:
+        known = known.withColumn(_IN_SCOPE, F.lit(True))
+        return known.select(*ctx.keys, "_lb_there1", "_lb_there2", _LIVE, _WAS_DEAD, _IN_SCOPE)
+    scope = {f"_lb_s{place}": name for place, name in enumerate(shape.names(feed.scope))}
+    told = rows.select(*[col(name).alias(alias) for alias, name in scope.items()]).distinct()
+    condition = F.lit(True)
+    for alias, name in scope.items():
+        condition = condition & told[alias].eqNullSafe(col(name))
+    inside = known.join(F.broadcast(told.withColumn(_IN_SCOPE, F.lit(True))), condition, "left")
+    inside = inside.withColumn(_IN_SCOPE, F.coalesce(F.col(_IN_SCOPE), F.lit(False)))
+    return inside.select(*ctx.keys, "_lb_there1", "_lb_there2", _LIVE, _WAS_DEAD, _IN_SCOPE)
+
+
+def _deletes(ctx: Context, staged: DataFrame) -> DataFrame:
+    """A key that is gone is a delete at the snapshot's time."""
+    shape, moment = ctx.shape, ctx.moment
+    order = F.struct(
+        F.lit(moment.batch).cast("bigint").alias("batch"),
+        F.lit(0).cast("bigint").alias("position"),
+        F.lit(1).cast("int").alias("t"),
+    )
+    return staged.where(F.col(DIFFERENCE) == GONE_).select(
+        *ctx.keys,
+        F.lit(DELETE).alias(KIND),
+        order.alias(ORDER),
+        F.lit(None).cast("array<string>").alias(SETS),
+        moment.time.alias(EVENT_TIME),
+        to_valid_time(moment.time, shape.from_type).alias(FROM),
+        F.lit(0).cast("bigint").alias(HASH1),
+        F.lit(0).cast("bigint").alias(HASH2),
+        F.lit(moment.batch).cast("bigint").alias(BATCH),
+        null_row(shape.data).alias(ROW),
+    )
+
+
+def _guard(ctx: Context, found: dict[str, int]) -> None:
+    """F3's guards; nothing was written yet."""
+    feed = ctx.shape.feed
+    assert isinstance(feed, Snapshot)
+    if found["clashes"]:
+        raise BatchError(
+            f"{found['clashes']} keys of the snapshot have different rows",
+            code="duplicate_key",
+            counts={"keys": found["clashes"]},
+            hint="a snapshot has one row per key: mend the source, or widen the key",
+        )
+    if not found["rows"] and found["live"] and not feed.allow_empty:
+        raise BatchError(
+            f"the snapshot is empty, and the table has {found['live']} live keys",
+            code="empty_snapshot",
+            counts={"live": found["live"]},
+            hint="set allow_empty if the source may really be empty",
+        )
+    limit = feed.max_delete_fraction
+    if limit is not None and found["live"] and found["gone"] > limit * found["live"]:
+        raise BatchError(
+            f"{found['gone']} of {found['live']} live keys would vanish, more than {limit:g} of them",
+            code="too_many_deletes",
+            counts={"gone": found["gone"], "live": found["live"]},
+            hint="check that the snapshot is complete; raise max_delete_fraction if it is",
+        )
