@@ -26,8 +26,16 @@ def load(folders: Iterable[Path] = (DEFAULT,)) -> list[Case]:
                     continue
                 if case["name"] in cases:
                     raise ValueError(f"two cases are called {case['name']}")
-                cases[case["name"]] = case
+                cases[case["name"]] = _written_out(case)
     return list(cases.values())
+
+
+def _written_out(case: dict[str, Any]) -> Case:
+    """`on_missing_column: null` may come as JSON's null; the option's value is the text."""
+    for part in (case, *case["batches"]):
+        if "on_missing_column" in part.get("feed", {}):
+            part["feed"]["on_missing_column"] = part["feed"]["on_missing_column"] or "null"
+    return case
 
 
 def times_declared(case: Case) -> bool:

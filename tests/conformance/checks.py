@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from tests.conformance import invariants
 from tests.conformance.cases import Batch, Case, number_of, schema_of
@@ -53,6 +53,7 @@ class _Run:
         self.wrong: list[str] = []
         self.error = case.get("expected_error") or {}
         self.is_log = case["history"]["kind"] == "log"
+        self.keys_used: set[object] = set()
 
     def run(self) -> list[str]:
         try:
@@ -90,7 +91,11 @@ class _Run:
         self._report(place, report)
         if str(place) in self.case.get("expected_after", {}):
             self._table(f"after batch {place}", after, self.case["expected_after"][str(place)])
-        self.wrong += [f"after batch {place}: {text}" for text in invariants.broken(self.case, before, after)]
+        broken = [
+            *invariants.broken(self.case, before, after),
+            *invariants.used_again(self.case, before, after, self.keys_used),
+        ]
+        self.wrong += [f"after batch {place}: {text}" for text in broken]
         return after, True
 
     def _refused(self, place: int, failed: Failed) -> None:
@@ -173,7 +178,3 @@ def _at(place: int) -> str:
 def _data(table: Table, case: Case) -> Table:
     """Only the data columns: not the table's own ones, which an answer may or may not repeat."""
     return without(table, invariants.own_names(case))
-
-
-def as_table(rows: Sequence[Row], kinds: Mapping[str, Any]) -> Table:
-    return Table(rows, {name.lower(): str(kind) for name, kind in kinds.items()})

@@ -84,7 +84,7 @@ def _ended_empty(spans: Sequence[tuple[Any, Any, Row]], named: _Named, end: Any)
 
 
 def _surrogate_keys(case: Case, before: Table, after: Table) -> Iterator[str]:
-    """V1: sk is unique; a row that is equal before and after keeps its own. (Never used again: see `sk_history`.)"""
+    """V1: sk is unique; a row that is equal before and after keeps its own. (Never used again: see `used_again`.)"""
     named = _Named(case)
     keys = [named.own(row, "sk") for row in _lowered(after)]
     if not after.rows or "sk" not in {name.lower() for name in _shown(after)} | set(named.rename):
@@ -96,6 +96,18 @@ def _surrogate_keys(case: Case, before: Table, after: Table) -> Iterator[str]:
         kept = new.get(values, [])
         if len(had) == len(kept) and sorted(had) != sorted(kept):
             yield f"V1: an equal row changed its sk from {had} to {kept}: {dict(values)}"
+
+
+def used_again(case: Case, before: Table, after: Table, ever: set[object]) -> Iterator[str]:
+    """V1: an sk that disappeared is never given again. `ever` holds all that were seen, and is kept up to date."""
+    if case["history"]["kind"] != "versions":
+        return
+    named = _Named(case)
+    old, new = ({named.own(row, "sk") for row in _lowered(table)} for table in (before, after))
+    again = (new - old - {None}) & ever
+    if again:
+        yield f"V1: sk {sorted(map(str, again))} was used before"
+    ever |= new
 
 
 def _shown(table: Table) -> list[str]:

@@ -1,0 +1,100 @@
+"""The engine as a dataset that cases can be run through: real Delta tables, by `lakebed.table`.
+
+Whatever the runner knows of lakebed's interface is in this module.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.conformance.cases import Batch, Case
+from tests.conformance.checks import Failed
+from tests.conformance.compare import Table
+from tests.conformance.frames import collected, frame, moment
+
+from lakebed import manifest
+from lakebed.errors import LakebedError
+from lakebed.table import table as open_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_FEEDS = {
+    "append": manifest.Append,
+    "ledger": manifest.Ledger,
+    "snapshot": manifest.Snapshot,
+    "updates": manifest.Updates,
+    "changes": manifest.Changes,
+}
+_HISTORIES = {"log": manifest.Log, "current": manifest.Current, "versions": manifest.Versions}
+
+
+class ByEngine:
+    """A dataset in a folder of its own."""
+
+    def __init__(self, spark: SparkSession, folder: Path, case: Case) -> None:
+        self.spark, self.case = spark, case
+        self.path = folder / "".join(letter if letter.isalnum() else "_" for letter in case["name"])
+        self.feed, self.history = dict(case["feed"]), dict(case["history"])
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self.opened = open_table(
+                self.spark,
+                str(self.path),
+                feed=_FEEDS[self.feed["kind"]](**self.feed),
+                history=_HISTORIES[self.history["kind"]](**self.history),
+            )
+        except LakebedError as error:
+            raise Failed(error.code, error.counts, str(error)) from error
+
+    def apply(self, batch: Batch, ddl: str, number: int) -> Mapping[str, int | bool]:
+        if "feed" in batch or "history" in batch:
+            self.feed |= batch.get("feed", {})
+            self.history |= batch.get("history", {})
+            self._open()
+        declared = {"event_time": moment(batch["event_time"])} if "event_time" in batch else {}
+        rows = frame(self.spark, batch["rows"], ddl)
+        try:
+            report = self.opened.apply(
+                rows, batch=number, system_time=moment(batch["system_time"]), **declared
+            )
+        except LakebedError as error:
+            raise Failed(error.code, error.counts, str(error)) from error
+        told: Mapping[str, int | bool] = report.as_dict()
+        return told
+
+    def table(self) -> Table:
+        found = self._read(str(self.path))
+        if self.history["kind"] != "log" or not found.rows:
+            return found
+        offset = (self.history.get("rename") or {}).get("offset", "offset")
+        return Table(sorted(found.rows, key=lambda row: row[offset]), found.kinds)
+
+    def state(self) -> Table:
+        return collected(self.opened.state())
+
+    def as_of(self, at: str) -> Table:
+        number = at.lstrip("-").isdigit()
+        df: DataFrame = self.opened.as_of(int(at) if number else at)
+        if self.history.get("deletes") in ("flag", "mark"):
+            deleted = (self.history.get("rename") or {}).get("is_deleted", "is_deleted")
+            df = df.where(f"NOT `{deleted}`")
+        return collected(df)
+
+    def rejected(self) -> Counter[str]:
+        return Counter(row["reason"] for row in self._read(f"{self.path}__rejected").rows)
+
+    def _read(self, path: str) -> Table:
+        if not (Path(path) / "_delta_log").is_dir():
+            return Table()
+        return collected(self.spark.read.format("delta").load(path))
+
+
+def open_in(spark: SparkSession, folder: Path) -> Any:
+    """Opens each case in its own folder."""
+    return lambda case: ByEngine(spark, folder, case)
