@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakebed.session import session
+from lakebed.session import end, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,4 +26,4 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     warehouse = tmp_path_factory.mktemp("warehouse")
     running = session("local[2]", SMALL | {"spark.sql.warehouse.dir": str(warehouse)}, short=True)
     yield running
-    running.stop()
+    end(running)

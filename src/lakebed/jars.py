@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,14 @@ from lakebed.java import require_java
 # What Delta's pom asks for besides is part of pyspark already, or serves other engines.
 _NOT_NEEDED = "org.*:*,com.*:*,commons-*:*,javax.*:*,io.airlift:*,io.unitycatalog:*,io.delta:delta-kernel-*"
 _RESOLVER_SETTINGS = ("spark.jars.ivySettings", "spark.jars.repositories")
+_CAUSES = (
+    "Server access error",
+    "no answer",
+    "Host ",
+    "rror:",
+    "xception",
+    "not found",
+)  # the most telling first
 _PATIENCE = 900  # seconds; a network that swallows packets keeps the resolver waiting for long
 _MIRRORS = (
     "check the network, or name your mirror in Spark's own way: spark.jars.repositories or spark.jars.ivySettings "
@@ -111,7 +120,7 @@ def _resolve(jars: Sequence[Jar], into: Path, conf: Mapping[str, str]) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"Error: no answer within {_PATIENCE} seconds"
+        return f"no answer within {_PATIENCE} seconds"
     return ran.stdout
 
 
@@ -122,7 +131,12 @@ def _not_fetched(jar: Jar, folder: Path, told: str) -> SetupError:
             code="jar_differs",
             hint="look at what your mirror serves under these coordinates",
         )
-    causes = ("rror:", "xception", "not found", "timed out")
-    said = [line.strip() for line in told.splitlines() if any(cause in line for cause in causes)]
     what = f"Delta's jar {jar.coordinates} could not be fetched."
-    return SetupError(what, code="jar_not_fetched", hint=_MIRRORS, sample=said[:1])
+    return SetupError(what, code="jar_not_fetched", hint=_MIRRORS, sample=_reason(told))
+
+
+def _reason(told: str) -> list[str]:
+    """The resolver's most telling line, without a password that a mirror's address may hold."""
+    lines = [line.strip() for line in told.splitlines()]
+    found = [line for cause in _CAUSES for line in lines if cause in line]
+    return [re.sub(r"//[^/@\s]*@", "//", found[0])] if found else []

@@ -217,10 +217,12 @@ def _opened(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _not_started(why: str) -> SetupError:
+    lines = _log.read_text(encoding="utf-8", errors="replace").splitlines() if _log else []
     return SetupError(
         f"Spark did not start: {why}.",
         code="spark_not_started",
         hint=f"look at Spark's log, {_log}" if _log else "look at Spark's log",
+        sample=[line.strip() for line in lines if "Error" in line or "Exception" in line][:1],
     )
 
 
