@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakebed.cli.output import Format
-from lakebed.cli.rows import first_rows, print_lines
+from lakebed.cli.rows import Rows, first_rows, print_frame_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+NONE = Rows(("a",), frozenset(), [])
 EXACT = "12345678901234567890.123456789"
 
 
@@ -26,8 +27,8 @@ def test_values_of_every_kind(spark: SparkSession, capsys: pytest.CaptureFixture
         ARRAY(1, NULL) AS list, NAMED_STRUCT('a', 1) AS inside, CAST('NaN' AS DOUBLE) AS nan, 1.5D AS half,
         'x' AS `odd.na``me`"""
     )
-    lines = first_rows(frame, 10)
-    print_lines(frame.columns, lines, Format.NDJSON)
+    rows = first_rows(frame, 10)
+    print_frame_rows(rows, Format.NDJSON)
     line = capsys.readouterr().out
     assert f'"exact":{EXACT}' in line
     expected = {
@@ -46,19 +47,23 @@ def test_values_of_every_kind(spark: SparkSession, capsys: pytest.CaptureFixture
         "odd.na`me": "x",
     }
     assert json.loads(line, parse_float=str) == expected
-    print_lines(frame.columns, lines, Format.JSON)
+    print_frame_rows(rows, Format.JSON)
     assert json.loads(capsys.readouterr().out, parse_float=str) == [expected]
-    print_lines(frame.columns, lines, Format.CSV)
+    print_frame_rows(rows, Format.CSV)
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    print_frame_rows(rows, Format.TABLE)
+    table = capsys.readouterr().out
+    assert " 2024-01-31 12:00:00.000001 " in table
+    assert " 9999-12-31 00:00:00 " in table
     assert (row["exact"], row["list"], row["yes"], row["nothing"]) == (EXACT, "[1, null]", "true", "")
 
 
 def test_the_limit_and_the_order_are_kept(spark: SparkSession) -> None:
-    assert first_rows(spark.range(100).orderBy("id", ascending=False), 2) == ['{"id":99}', '{"id":98}']
+    assert first_rows(spark.range(100).orderBy("id", ascending=False), 2).lines == ['{"id":99}', '{"id":98}']
 
 
 def test_no_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    print_lines(["a"], [], Format.JSON)
-    print_lines(["a"], [], Format.NDJSON)
-    print_lines(["a"], [], Format.CSV)
+    print_frame_rows(NONE, Format.JSON)
+    print_frame_rows(NONE, Format.NDJSON)
+    print_frame_rows(NONE, Format.CSV)
     assert capsys.readouterr().out == "[]\na\n"

@@ -9,6 +9,8 @@ import typer
 from lakebed.cli.output import COUNTERS, Format, ShortFormat, cell, print_rows, print_table, to_json
 from lakebed.cli.progress import counted, files_text
 from lakebed.cli.settings import settings
+from lakebed.cli.show import count_rows
+from lakebed.cli.spark import spark_of
 from lakebed.control import Batch, open_store
 from lakebed.runner import DatasetStatus
 from lakebed.runner import status as status_of
@@ -85,10 +87,9 @@ def status(
     project = settings(context).load()
     found = [_about(one) for one in status_of(project)]
     if rows:
-        from lakebed.cli.show import count_rows  # noqa: PLC0415 - only this needs Spark
-
+        spark = spark_of(project, short=True, quiet=format_ is ShortFormat.JSON)
         for one, dataset in zip(found, project.datasets, strict=True):
-            one["rows"] = count_rows(project, dataset)
+            one["rows"] = count_rows(project, dataset, spark)
     if format_ is ShortFormat.JSON:
         print(to_json({"project": project.name, "profile": project.profile, "datasets": found}, indent=2))  # noqa: T201
         return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from lakebed.cli.output import Format, print_rows
 
@@ -14,19 +15,53 @@ if TYPE_CHECKING:
 _AS_JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
-def first_rows(frame: DataFrame, limit: int) -> list[str]:
-    """The first rows, in the frame's order, each as a line of JSON."""
+@dataclass(frozen=True)
+class Rows:
+    """Rows that have left Spark, each a line of JSON. `times` are the columns that are timestamps."""
+
+    columns: tuple[str, ...]
+    times: frozenset[str]
+    lines: Sequence[str]
+
+    def first(self, limit: int) -> Rows:
+        return Rows(self.columns, self.times, self.lines[:limit])
+
+    def read(self) -> list[dict[str, Any]]:
+        """The rows as data; a number with a fraction stays the text it was."""
+        return [json.loads(line, parse_float=str) for line in self.lines]
+
+    def for_people(self) -> list[dict[str, Any]]:
+        """The same with times as short as they can be."""
+        return [
+            {
+                name: _short_time(value) if name in self.times and value else value
+                for name, value in row.items()
+            }
+            for row in self.read()
+        ]
+
+
+def first_rows(frame: DataFrame, limit: int) -> Rows:
+    """The first rows, in the frame's order."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - the command line must start without Spark
 
     columns = [F.col(f"`{name.replace('`', '``')}`") for name in frame.columns]
-    return [text for (text,) in frame.select(F.to_json(F.struct(*columns), _AS_JSON)).take(limit)]
+    taken = frame.select(F.to_json(F.struct(*columns), _AS_JSON)).take(limit)
+    times = frozenset(field.name for field in frame.schema if field.dataType.typeName() == "timestamp")
+    return Rows(tuple(frame.columns), times, [text for (text,) in taken])
 
 
-def print_lines(columns: Sequence[str], lines: Sequence[str], format_: Format) -> None:
-    """Rows that are JSON already. Where they stay JSON they are printed as they are: no digit of a decimal is lost."""
+def print_frame_rows(rows: Rows, format_: Format) -> None:
+    """Where they stay JSON, rows are printed as Spark wrote them: no digit of a decimal is lost."""
     if format_ is Format.NDJSON:
-        print("".join(f"{line}\n" for line in lines), end="")  # noqa: T201
+        print("".join(f"{line}\n" for line in rows.lines), end="")  # noqa: T201
     elif format_ is Format.JSON:
-        print("[" + ",".join(f"\n  {line}" for line in lines) + ("\n]" if lines else "]"))  # noqa: T201
+        lines = ",".join(f"\n  {line}" for line in rows.lines)
+        print(f"[{lines}\n]" if lines else "[]")  # noqa: T201
     else:
-        print_rows(columns, [json.loads(line, parse_float=str) for line in lines], format_)
+        print_rows(rows.columns, rows.for_people() if format_ is Format.TABLE else rows.read(), format_)
+
+
+def _short_time(text: str) -> str:
+    """`2024-01-31T00:00:00.000000Z` as `2024-01-31 00:00:00`."""
+    return text.replace("T", " ").removesuffix("Z").removesuffix(".000000")

@@ -1,0 +1,92 @@
+"""`lakebed show`, `lakebed run` and `lakebed status --rows` over real tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.cli.conftest import Lakebed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VERSIONS = """\
+dataset: demo.versions
+source: {files: "v/{date:%Y-%m-%d}.csv", format: csv, schema: "id bigint, v string", event_time: {from: path, part: date}}
+feed: {kind: snapshot, key: [id]}
+history: {kind: versions}
+"""
+
+
+@pytest.fixture
+def two_datasets(project: Path) -> Path:
+    (project / "datasets" / "demo.versions.yaml").write_text(VERSIONS)
+    (project / "landing" / "v").mkdir()
+    (project / "landing" / "v" / "2024-01-01.csv").write_text("id,v\n2,b\n1,a\n")
+    (project / "landing" / "v" / "2024-01-02.csv").write_text("id,v\n1,A\n2,b\n")
+    return project
+
+
+def test_from_landing_to_show(lakebed: Lakebed, spark: SparkSession, two_datasets: Path) -> None:
+    before = lakebed("--project", two_datasets, "show", "demo.cities", "--format", "json")
+    assert before.code == 1
+    assert json.loads(before.err)["error"]["code"] == "no_table"
+
+    ran = lakebed("--project", two_datasets, "run", "--format", "json")
+    assert ran.code == 0, ran.err
+    states = {one["dataset"]: (one["state"], len(one["batches"])) for one in json.loads(ran.out)["datasets"]}
+    assert states == {"demo.cities": ("done", 1), "demo.versions": ("done", 2)}
+
+    shown = lakebed("--project", two_datasets, "show", "demo.cities", "--format", "ndjson")
+    assert [json.loads(line)["city"] for line in shown.out.splitlines()] == ["Vancouver", "Seattle"]
+
+    shown = lakebed("--project", two_datasets, "show", "demo.versions", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(shown.out)))
+    assert [(row["id"], row["v"], row["valid_from"][:10], row["is_current"]) for row in rows] == [
+        ("1", "a", "2024-01-01", "false"),
+        ("1", "A", "2024-01-02", "true"),
+        ("2", "b", "2024-01-01", "true"),
+    ]
+    assert not any(name.startswith("_lb_") for name in rows[0])
+
+    limited = lakebed("--project", two_datasets, "show", "demo.versions", "--limit", "2")
+    assert "only the first 2 rows are shown; --limit 20 shows more" in limited.err
+    assert limited.out.count("2024-01-0") == 3
+
+    told = json.loads(lakebed("--project", two_datasets, "status", "--rows", "--format", "json").out)
+    assert [(one["dataset"], one["rows"], one["waiting"]) for one in told["datasets"]] == [
+        ("demo.cities", 2, []),
+        ("demo.versions", 3, []),
+    ]
+
+
+def test_a_batch_that_fails_leaves_its_table_and_the_others_alone(
+    lakebed: Lakebed, spark: SparkSession, two_datasets: Path
+) -> None:
+    (two_datasets / "landing" / "v" / "2024-01-02.csv").write_text("id,v\n1,x\n1,y\n")
+    ended = lakebed("--project", two_datasets, "run")
+    assert ended.code == 1
+    assert "demo.cities: batch 1 from demo/cities/2024-01-01.csv: 2 read, 2 applied" in ended.err
+    assert "demo.versions: batch 1 from v/2024-01-01.csv: 2 read, 2 applied" in ended.err
+    assert "[duplicate_key]" in ended.err
+    assert "shop: 2 batches applied, 1 of 2 datasets failed" in ended.err
+    assert "Traceback" not in ended.err
+
+    (two_datasets / "landing" / "v" / "2024-01-02.csv").write_text("id,v\n1,x\n2,b\n")
+    again = lakebed("--project", two_datasets, "run")
+    assert again.code == 1
+    assert "[input_changed]" in again.err
+    assert lakebed("--project", two_datasets, "replan", "demo.versions").code == 0
+    mended = lakebed("--project", two_datasets, "run")
+    assert mended.code == 0, mended.err
+    assert "demo.versions: batch 2 from v/2024-01-02.csv: 2 read, 1 applied, 1 unchanged" in mended.err
+
+
+def test_a_limit_of_nothing_is_refused(lakebed: Lakebed, project: Path) -> None:
+    ended = lakebed("--project", project, "show", "demo.cities", "--limit", "0")
+    assert ended.code == 2
+    assert "--limit" in ended.err
