@@ -20,7 +20,21 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "lakebed"
 
 # What `from lakebed import *` gives. A change here is a change for users: it needs a changelog fragment.
-PUBLIC: list[str] = []
+PUBLIC = [
+    "Append",
+    "BatchReport",
+    "Changes",
+    "Current",
+    "LakebedError",
+    "Ledger",
+    "Log",
+    "Snapshot",
+    "Table",
+    "Updates",
+    "Versions",
+    "fold",
+    "table",
+]
 
 # Where each thing is allowed (a file, or a folder with its slash), and why.
 PRIVATE_PLACES = {"session.py": "starts and ends the JVM"}

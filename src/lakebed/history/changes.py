@@ -83,7 +83,9 @@ def collapse(events: DataFrame, keys: Sequence[str]) -> DataFrame:
     strongest = Window.partitionBy(*keys, ORDER).orderBy(
         (F.col(KIND) == UPSERT).asc(), F.col(HASH1).desc(), F.col(HASH2).desc()
     )
-    return events.withColumn("_lb_rank", F.row_number().over(strongest)).where("_lb_rank = 1").drop("_lb_rank")
+    return (
+        events.withColumn("_lb_rank", F.row_number().over(strongest)).where("_lb_rank = 1").drop("_lb_rank")
+    )
 
 
 def with_truncates(events: DataFrame, truncates: DataFrame, keys: Sequence[str], row: Column) -> DataFrame:

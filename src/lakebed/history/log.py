@@ -48,9 +48,7 @@ def emissions(line: DataFrame, keys: Sequence[str], shape: Shape, moment: Moment
     window = in_order(keys)
     earlier = window.rowsBetween(Window.unboundedPreceding, -1)
     upsert = F.col(KIND) == UPSERT
-    wrote = F.when(
-        upsert & (~F.col(UNCHANGED) | F.col(SEED)), F.struct(ROW, F.col(EVENT_TIME).alias("t"))
-    )
+    wrote = F.when(upsert & (~F.col(UNCHANGED) | F.col(SEED)), F.struct(ROW, F.col(EVENT_TIME).alias("t")))
     cause = moment.time if isinstance(shape.feed, Snapshot) else F.col(EVENT_TIME)
     marked = line.withColumns(
         {
@@ -149,7 +147,9 @@ def states_in_turn(
     turn = Window.partitionBy(*keys).orderBy(ORDER)
     numbered = new.withColumn(ROUND, F.dense_rank().over(turn))
     last_round = numbered.groupBy(*keys).agg(F.max(ROUND).alias("_lb_rounds"))
-    causes = numbered.groupBy(*keys, ROUND).agg(F.first(ORDER).alias("_lb_cause"), F.min(EVENT_TIME).alias(EFFECTIVE))
+    causes = numbered.groupBy(*keys, ROUND).agg(
+        F.first(ORDER).alias("_lb_cause"), F.min(EVENT_TIME).alias(EFFECTIVE)
+    )
 
     def from_round(events: DataFrame, first: Column) -> DataFrame:
         repeated = events.join(last_round, list(keys)).withColumn(

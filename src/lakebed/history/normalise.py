@@ -37,8 +37,8 @@ from lakebed.history.columns import (
 )
 from lakebed.history.hashing import row_hash
 from lakebed.history.shape import Shape
-from lakebed.manifest import Changes, Ledger, Snapshot, Updates
 from lakebed.history.times import spark_time
+from lakebed.manifest import Changes, Ledger, Snapshot, Updates
 
 SALTS = (1, 2)
 
@@ -212,7 +212,9 @@ def _sets(shape: Shape) -> Column:
 
 def _names(names: list[str]) -> Column:
     return (
-        F.array(*[F.lit(name) for name in sorted(_lower(names))]) if names else F.array().cast("array<string>")
+        F.array(*[F.lit(name) for name in sorted(_lower(names))])
+        if names
+        else F.array().cast("array<string>")
     )
 
 

@@ -24,8 +24,9 @@ from pyspark.sql.types import (
 from lakebed.errors import BatchError
 from lakebed.history.columns import FROM_SOURCE, find, internal, same
 from lakebed.history.types import plain, reconcile
-from lakebed.manifest.histories import AnyFeed as Feed, AnyHistory as History
 from lakebed.manifest import Append, Changes, Current, Ledger, Log, Snapshot, Updates, Versions
+from lakebed.manifest.histories import AnyFeed as Feed
+from lakebed.manifest.histories import AnyHistory as History
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,9 @@ def _require(
     if feed.on_missing_column == "fail":
         lost = [f.name for f in data if f.name not in sources]
         if lost:
-            raise _missing(", ".join(lost), "is in the table, and on_missing_column is fail", "missing_column")
+            raise _missing(
+                ", ".join(lost), "is in the table, and on_missing_column is fail", "missing_column"
+            )
 
 
 def _column_lists(feed: Feed, history: History) -> dict[str, Sequence[str]]:

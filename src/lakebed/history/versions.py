@@ -69,7 +69,10 @@ MOVED = "_lb_moved"  # whether a version differs from the seed it grew out of
 
 
 def versions_of(
-    events: DataFrame, keys: Sequence[str], shape: Shape, tap: Callable[[DataFrame], DataFrame] = lambda line: line
+    events: DataFrame,
+    keys: Sequence[str],
+    shape: Shape,
+    tap: Callable[[DataFrame], DataFrame] = lambda line: line,
 ) -> DataFrame:
     """One row per version: keys, ROW, FROM, UNTIL (NULL = open), DELETED, FIRST, ORDER (head of the key), SK, OPENED, MOVED.
 
@@ -104,8 +107,10 @@ def versions_of(
         if history.deletes == "close"
         else last.getField(KIND) == DELETE
     )
-    initial = F.col(INITIAL) & (F.col(VERSION) == 1) & F.col("_lb_was").isNull()
-    start = F.when(initial, _initial_from(shape)).otherwise(F.col(FROM))
+    start = F.col(FROM)
+    if history.initial is not None:
+        first = F.col(INITIAL) & (F.col(VERSION) == 1) & F.col("_lb_was").isNull()
+        start = F.when(first, F.lit(history.initial.at).cast(shape.from_type)).otherwise(start)
     result = found.withColumns(
         {
             ROW: last.getField(ROW),
@@ -146,9 +151,9 @@ def _numbered(line: DataFrame, keys: Sequence[str], history: Versions) -> DataFr
     numbered = numbered.withColumn(VERSION, F.sum("_lb_starts").over(so_far))
     if history.deletes in ("flag", "mark"):
         # A deleted version shows the values it had (V5).
-        shown = F.last(F.when(upsert | seed, F.struct(ROW, TRACK1, TRACK2, ALL1, ALL2)), ignorenulls=True).over(
-            so_far
-        )
+        shown = F.last(
+            F.when(upsert | seed, F.struct(ROW, TRACK1, TRACK2, ALL1, ALL2)), ignorenulls=True
+        ).over(so_far)
         numbered = numbered.withColumn("_lb_shown", shown)
         for name in (ROW, TRACK1, TRACK2, ALL1, ALL2):
             numbered = numbered.withColumn(name, F.col("_lb_shown").getField(name))
@@ -176,11 +181,6 @@ def _moved() -> Column:
         & (was.getField(ALL2) == last.getField(ALL2))
     )
     return F.coalesce(~stays, F.lit(True))
-
-
-def _initial_from(shape: Shape) -> Column:
-    initial = _history(shape).initial
-    return F.lit(initial.at.isoformat() if initial else None).cast("date").cast(shape.from_type)
 
 
 # ---- rows of the table
@@ -222,10 +222,7 @@ def target_rows(versions: DataFrame, shape: Shape, batch: int) -> DataFrame:
     closed = F.coalesce(F.col(CLOSED), F.lit(batch)) if CLOSED in versions.columns else F.lit(batch)
     compared = [(f, field(ROW, f.name)) for f in shape.compared]
     same = (
-        [
-            row_hash(compared, salt).alias(name)
-            for name, salt in zip((SAME1, SAME2), SALTS, strict=True)
-        ]
+        [row_hash(compared, salt).alias(name) for name, salt in zip((SAME1, SAME2), SALTS, strict=True)]
         if _is_snapshot(shape)
         else []
     )
@@ -271,8 +268,7 @@ def _valid_to(shape: Shape) -> Column:
 
 def open_end(history: Versions, kind: DataType) -> Column:
     timely = isinstance(kind, (DateType, TimestampType, TimestampNTZType))
-    value = history.open_end.isoformat() if history.open_end and timely else None
-    return F.lit(value).cast("date").cast(kind) if timely else F.lit(None).cast(kind)
+    return F.lit(history.open_end if timely else None).cast(kind)
 
 
 def until_of(shape: Shape) -> Column:

@@ -9,7 +9,16 @@ from pyspark.sql import functions as F
 
 from lakebed.errors import BatchError
 from lakebed.history import current, log, versions
-from lakebed.history.changes import ALL1, ALL2, UNCHANGED, events_of, in_order, timeline, with_row, with_truncates
+from lakebed.history.changes import (
+    ALL1,
+    ALL2,
+    UNCHANGED,
+    events_of,
+    in_order,
+    timeline,
+    with_row,
+    with_truncates,
+)
 from lakebed.history.columns import (
     BATCH,
     EFFECTIVE,
@@ -207,11 +216,12 @@ def _shortened(ctx: Context, line: DataFrame) -> DataFrame | None:
     if ctx.least_from is not None:
         # Files whose versions all ended before the earliest new event are not even opened.
         end = F.lit(ctx.least_from).cast(shape.from_type)
-        closed = closed.where(col(history.own("valid_to")) >= (F.date_sub(end, 1) if history.end == "inclusive_day" else end))
+        closed = closed.where(
+            col(history.own("valid_to")) >= (F.date_sub(end, 1) if history.end == "inclusive_day" else end)
+        )
     return versions.shortened(ctx.align(closed, versions.target_fields(shape)), shape, earliest)
 
 
 def _in_time(ctx: Context) -> bool:
     """A snapshot's time and the system time never go back; the times of other files may."""
     return isinstance(ctx.shape.feed, Snapshot) or ctx.moment.event_time is None
-

@@ -11,7 +11,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from lakebed.history import current, heads, log, versions
 from lakebed.history.columns import (
@@ -37,7 +45,7 @@ from lakebed.history.shape import Shape
 from lakebed.manifest import Log, Versions
 from lakebed.table.context import Replacement, WritePlan
 from lakebed.table.opening import Tables
-from lakebed.tables.delta import Commit, DeltaTable, Head
+from lakebed.tables.delta import Commit, DeltaTable, Head, empty_frame
 
 REJECTED = StructType(
     [
@@ -65,7 +73,7 @@ def journal_schema(shape: Shape) -> StructType:
             *shape.columns,
             StructField(KIND, StringType()),
             StructField(ORDER, shape.order_type),
-            StructField(SETS, StructType.fromDDL("x array<string>")[0].dataType),
+            StructField(SETS, ArrayType(StringType())),
             StructField(EVENT_TIME, TimestampType()),
             StructField(FROM, shape.from_type),
             StructField(HASH1, LongType()),
@@ -124,9 +132,7 @@ def written_tables(tables: Tables, plan: WritePlan) -> list[str]:
     return names
 
 
-def write_truth(
-    tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *, first: bool
-) -> Head:
+def write_truth(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *, first: bool) -> Head:
     if tables.truth == "journal":
         if tables.journal.properties() is None:
             tables.journal.create(journal_schema(shape), partition_by=(), settings={}, again=False)
@@ -160,7 +166,7 @@ def write_target(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, 
     if plan.appended is not None:
         return table.append(plan.appended, commit)
     if plan.target is None:
-        empty = table.spark.createDataFrame([], target_schema(shape))
+        empty = empty_frame(table.spark, target_schema(shape))
         return table.append(empty, commit)
     is_open = ""
     if isinstance(shape.history, Versions) and plan.target.open_only:
@@ -194,7 +200,7 @@ def replace(table: DeltaTable, rows: Replacement, where: str, commit: Commit, *,
     return table.replace(rows.rows, condition, commit)
 
 
-def facts_of(  # noqa: PLR0913 - what the truth remembers of a batch
+def facts_of(
     moment: Moment,
     report: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from lakebed.history import current, heads, versions
 from lakebed.history.columns import FIRST, OPENED, SEED, SK, key_names, with_key
-from lakebed.history.shape import Shape
 from lakebed.history.normalise import Moment
+from lakebed.history.shape import Shape
 from lakebed.manifest import Changes, Log, Versions
 from lakebed.tables.staging import Staging
 
@@ -80,9 +80,7 @@ class Context:
             make = versions.seeds_of if isinstance(self.shape.history, Versions) else current.seeds_of
             found.append(seed_columns(make(rows, self.shape), self.shape))
         if self.before.heads is not None:
-            rows = with_key(
-                self.align(self.before.heads, list(heads.schema_of(self.shape))), self.shape.key
-            )
+            rows = with_key(self.align(self.before.heads, list(heads.schema_of(self.shape))), self.shape.key)
             if keys is not None:
                 rows = matching(rows, keys, self.keys, few=few)
             found.append(seed_columns(heads.seeds_of(rows, self.shape), self.shape))
@@ -147,5 +145,3 @@ class WritePlan:
     heads: Replacement | None = None
     next_number: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
-
-

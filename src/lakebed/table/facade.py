@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -40,6 +40,10 @@ _REASONS = (
     "null_key",
     "null_event_time",
 )
+
+
+def _clock() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
 
 
 def table(
@@ -97,10 +101,21 @@ class Table(Reading):
         the commit, to tell where the rows came from. Raises a `LakebedError` before anything is written, or leaves what
         the next opening finishes.
         """
+        moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
+        return self._apply(df, moment, inputs=inputs, streams={})
+
+    def _apply(
+        self,
+        df: DataFrame,
+        moment: Moment,
+        *,
+        inputs: Sequence[Mapping[str, Any]],
+        streams: Mapping[str, int],
+    ) -> BatchReport:
         book = self._open()
-        if batch <= book.last_batch:
-            return BatchReport(batch=batch, already_applied=True)
-        moment = self._moment(book, batch, system_time, event_time)
+        if moment.batch <= book.last_batch:
+            return BatchReport(batch=moment.batch, already_applied=True)
+        self._check_moment(book, moment)
         shape = self._shape(df, book, moment)
         location = self._ensure_target(book, shape, moment)
         staging = Staging(self.spark, f"{location.rstrip('/')}__staging/{uuid.uuid4().hex}")
@@ -109,9 +124,34 @@ class Table(Reading):
             ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
             self._refuse_bad_rows(rows, counts)
             plan = self._plan(ctx, rows, counts)
+            plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
             return self._commit(ctx, book, plan, rows, counts, inputs)
         finally:
             staging.clear()
+
+    def each_batch(self, df: DataFrame, batch_id: int) -> None:
+        """For `foreachBatch` of the one stream that feeds this table."""
+        self.stream("stream")(df, batch_id)
+
+    def stream(
+        self, name: str, clock: Callable[[], dt.datetime] = _clock
+    ) -> Callable[[DataFrame, int], None]:
+        """A `foreachBatch` function for the stream of this name: `stream.writeStream.foreachBatch(t.stream("orders"))`.
+
+        The stream's own numbers start again with a new checkpoint, so they are kept beside the batch's number in the
+        commit: a pair that is known is not applied again. A new checkpoint needs a new name.
+        """
+
+        def apply_once(df: DataFrame, batch_id: int) -> None:
+            book = self._open()
+            if batch_id <= book.facts.get("streams", {}).get(name, -1):
+                return
+            last = book.facts.get("system_time")
+            now = clock()
+            system_time = max(now, dt.datetime.fromisoformat(last)) if last else now
+            self._apply(df, Moment(book.last_batch + 1, system_time), inputs=(), streams={name: batch_id})
+
+        return apply_once
 
     # ---- opening
 
@@ -188,26 +228,22 @@ class Table(Reading):
 
     # ---- checks before anything is read
 
-    def _moment(
-        self, book: Book, batch: int, system_time: dt.datetime, event_time: dt.datetime | None
-    ) -> Moment:
-        if batch > book.last_batch + 1:
+    def _check_moment(self, book: Book, moment: Moment) -> None:
+        if moment.batch > book.last_batch + 1:
             raise BatchError(
-                f"batch {batch} was given, and the next is {book.last_batch + 1}",
+                f"batch {moment.batch} was given, and the next is {book.last_batch + 1}",
                 code="batch_gap",
                 where=self.place.text,
                 hint="batches are numbered without gaps: apply the missing ones first",
             )
-        system_time, event_time = _utc(system_time), _utc(event_time) if event_time else None
         last = book.facts.get("system_time")
-        if last and system_time < dt.datetime.fromisoformat(last):
+        if last and moment.system_time < dt.datetime.fromisoformat(last):
             raise BatchError(
-                f"system time {system_time.isoformat()} lies before that of the batch before, {last}",
+                f"system time {moment.system_time.isoformat()} lies before that of the batch before, {last}",
                 code="system_time_backwards",
                 where=self.place.text,
                 hint="pass the greater of the clock and the last system time",
             )
-        return Moment(batch, system_time, event_time)
 
     def _shape(self, df: DataFrame, book: Book, moment: Moment) -> Shape:
         timed = book.timed if book.timed is not None else moment.event_time is not None
@@ -371,11 +407,7 @@ class Table(Reading):
 
     def _existing(self, ctx: Context) -> list[str]:
         before = ctx.before
-        return [
-            name
-            for name in ("target", "journal", "heads", "state")
-            if getattr(before, name) is not None
-        ]
+        return [name for name in ("target", "journal", "heads", "state") if getattr(before, name) is not None]
 
     def _write_rejected(
         self, ctx: Context, plan: WritePlan, rows: DataFrame, counts: dict[str, Any], attempt: str
@@ -404,4 +436,3 @@ def _utc(time: dt.datetime) -> dt.datetime:
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
-

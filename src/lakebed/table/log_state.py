@@ -5,7 +5,19 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from lakebed.history.columns import BATCH, DELETE, EVENT_TIME, FROM, KIND, ORDER, ROW, UPSERT, col, pack, with_key
+from lakebed.history.columns import (
+    BATCH,
+    DELETE,
+    EVENT_TIME,
+    FROM,
+    KIND,
+    ORDER,
+    ROW,
+    UPSERT,
+    col,
+    pack,
+    with_key,
+)
 from lakebed.manifest import Log
 from lakebed.table.context import Context, Replacement
 from lakebed.table.write_sets import current_write_set
@@ -36,4 +48,3 @@ def state_of_log(ctx: Context, log_rows: DataFrame) -> Replacement:
         time.alias(EVENT_TIME),
     )
     return current_write_set(ctx, finals, "state")
-

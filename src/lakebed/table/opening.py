@@ -142,7 +142,11 @@ def known_columns(tables: Tables, feed: AnyFeed, history: AnyHistory) -> Known:
 def _merged_event_time(schema: StructType, feed: AnyFeed, history: AnyHistory) -> str | None:
     """L1: the name of the log's event time where that is a column of the data."""
     declared = feed.event_time_column
-    if not isinstance(history, Log) or declared is None or not same(declared.column, history.own("event_time")):
+    if (
+        not isinstance(history, Log)
+        or declared is None
+        or not same(declared.column, history.own("event_time"))
+    ):
         return None
     if any(same(name, declared.column) for name in feed.except_columns):
         return None

@@ -56,7 +56,9 @@ class Reading:
         if isinstance(self.history, Log):
             if isinstance(self.feed, Append):
                 return _shown(rows.where(F.col(EFFECTIVE) <= F.lit(time).cast("timestamp")))
-            return self._data(self._last_of_log(rows.where(F.col(EFFECTIVE) <= F.lit(time).cast("timestamp"))))
+            return self._data(
+                self._last_of_log(rows.where(F.col(EFFECTIVE) <= F.lit(time).cast("timestamp")))
+            )
         raise TableError(
             "a table with history: current knows only the present",
             code="no_history",
@@ -109,7 +111,11 @@ class Reading:
         own = self.history.own
         start, end = col(own("valid_from")), col(own("valid_to"))
         kind = rows.schema[own("valid_from")].dataType
-        at = F.lit(time).cast("timestamp").cast(kind) if kind.typeName() in ("date", "timestamp", "timestamp_ntz") else F.lit(time).cast(kind)
+        at = (
+            F.lit(time).cast("timestamp").cast(kind)
+            if kind.typeName() in ("date", "timestamp", "timestamp_ntz")
+            else F.lit(time).cast(kind)
+        )
         inclusive = self.history.end == "inclusive_day"
         ends = (at <= end) if inclusive else (at < end)
         return (start <= at) & (end.isNull() | ends)
@@ -144,6 +150,4 @@ def _shown(rows: DataFrame) -> DataFrame:
 
 
 def _no_key(what: str) -> LakebedError:
-    return TableError(
-        f"a feed without key has no {what}", code="no_key", hint="use read() for the whole log"
-    )
+    return TableError(f"a feed without key has no {what}", code="no_key", hint="use read() for the whole log")

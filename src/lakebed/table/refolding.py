@@ -218,9 +218,7 @@ def _changed_rows(shape: Shape, sk: str, old: DataFrame, rows: DataFrame) -> Dat
 
 def _content(shape: Shape) -> list[Column]:
     """All of a row but the batches that opened and closed it, as 128 bits."""
-    fields: list[StructField] = [
-        f for f in versions.target_fields(shape) if f.name not in (OPENED, CLOSED)
-    ]
+    fields: list[StructField] = [f for f in versions.target_fields(shape) if f.name not in (OPENED, CLOSED)]
     return [row_hash([(f, col(f.name)) for f in fields], salt) for salt in SALTS]
 
 

@@ -128,9 +128,7 @@ def _keyed(ctx: Context, rows: DataFrame, name: str) -> Replacement:
     )
 
 
-def log_write_set(
-    ctx: Context, rows: DataFrame, by: Sequence[Column], *, few: bool
-) -> tuple[DataFrame, int]:
+def log_write_set(ctx: Context, rows: DataFrame, by: Sequence[Column], *, few: bool) -> tuple[DataFrame, int]:
     """Rows of the log in the order of L3, with their offsets."""
     assert isinstance(ctx.shape.history, Log)
     offset = ctx.shape.history.own("offset")
@@ -139,4 +137,3 @@ def log_write_set(
         ctx.staging, sorted_rows, "log", offset, ctx.before.next_number, {}, one_part=few
     )
     return numbered_rows, next_number
-

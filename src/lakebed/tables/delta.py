@@ -38,7 +38,9 @@ class Commit:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def metadata(self) -> str:
-        return json.dumps({"lakebed": {"batch": self.batch, "attempt": self.attempt, **self.facts}}, default=str)
+        return json.dumps(
+            {"lakebed": {"batch": self.batch, "attempt": self.attempt, **self.facts}}, default=str
+        )
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,7 @@ class DeltaTable:
             for version, metadata in commits:
                 facts = _facts(metadata)
                 if facts is not None:
-                    return Head(
-                        int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version
-                    )
+                    return Head(int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version)
             if len(commits) < limit:
                 break
         return Head(version=newest)
@@ -118,7 +118,7 @@ class DeltaTable:
 
         `again` replaces a table that holds no batch yet.
         """
-        writer = self.spark.createDataFrame([], schema).writeTo(self.place.sql).using("delta")
+        writer = empty_frame(self.spark, schema).writeTo(self.place.sql).using("delta")
         for name, value in _table_properties(schema).items():
             writer = writer.tableProperty(name, value)
         writer = writer.tableProperty(SETTINGS, json.dumps(settings, sort_keys=True))
@@ -198,6 +198,11 @@ class DeltaTable:
             where=self.place.text,
             hint="run again: what the other writer committed is kept, and this batch is looked at anew",
         ) from failure
+
+
+def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
+    """No rows of this schema, made inside the JVM: `createDataFrame` would start a Python worker."""
+    return spark.range(0).select(*[F.lit(None).cast(f.dataType).alias(f.name) for f in schema])
 
 
 def is_conflict(error: PySparkException) -> bool:
