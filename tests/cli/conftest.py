@@ -12,6 +12,12 @@ from lakebed.cli import main
 from lakebed.cli.init import write_project
 
 
+@pytest.fixture(autouse=True)
+def _no_spark_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no JVM had been started: which tests ran before, in this process, is nobody's business."""
+    monkeypatch.setattr("lakebed.session.log_file", lambda: None)
+
+
 @dataclass(frozen=True)
 class Outcome:
     code: int

@@ -57,16 +57,15 @@ class ByEngine:
             self.feed |= batch.get("feed", {})
             self.history |= batch.get("history", {})
             self._open()
-        declared = {"event_time": moment(batch["event_time"])} if "event_time" in batch else {}
+        event_time = moment(batch["event_time"]) if "event_time" in batch else None
         rows = frame(self.spark, batch["rows"], ddl)
         try:
             report = self.opened.apply(
-                rows, batch=number, system_time=moment(batch["system_time"]), **declared
+                rows, batch=number, system_time=moment(batch["system_time"]), event_time=event_time
             )
         except LakebedError as error:
             raise Failed(error.code, error.counts, str(error)) from error
-        told: Mapping[str, int | bool] = report.as_dict()
-        return told
+        return report.as_dict()
 
     def table(self) -> Table:
         found = self._read(str(self.path))

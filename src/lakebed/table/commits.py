@@ -45,7 +45,7 @@ from lakebed.history.shape import Shape
 from lakebed.manifest import Log, Versions
 from lakebed.table.context import Replacement, WritePlan
 from lakebed.table.opening import Tables
-from lakebed.tables.delta import Commit, DeltaTable, Head, empty_frame
+from lakebed.tables.delta import Commit, DeltaTable, Head, empty_frame, quote_text
 
 REJECTED = StructType(
     [
@@ -178,8 +178,7 @@ def _open_predicate(history: Versions) -> str:
     flag = f"t.{quote_ident(history.own('is_current'))}"
     if history.flag is None:
         return flag
-    text = history.flag[0].replace("\\", "\\\\").replace("'", "\\'")
-    return f"{flag} = '{text}'"
+    return f"{flag} = {quote_text(history.flag[0])}"
 
 
 def replace(table: DeltaTable, rows: Replacement, where: str, commit: Commit, *, empty: bool) -> Head:

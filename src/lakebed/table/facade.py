@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -23,7 +24,7 @@ from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
 from lakebed.table.context import BROADCAST_ROWS, Before, Context, WritePlan
 from lakebed.table.journaled import journal_events, journal_rows, sort_batch, sort_events
 from lakebed.table.log_state import state_of_log
-from lakebed.table.opening import Book, Tables, open_book, settings_for
+from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
 from lakebed.table.reading import Reading
 from lakebed.table.refolding import fold_sorted
 from lakebed.table.report import BatchReport
@@ -80,6 +81,7 @@ class Table(Reading):
         self.partition_by = partition_by
         self.tables = Tables.of(spark, place, feed, history)
         self._book: Book | None = None
+        self._location = ""
 
     @property
     def last_batch(self) -> int:
@@ -117,8 +119,8 @@ class Table(Reading):
             return BatchReport(batch=moment.batch, already_applied=True)
         self._check_moment(book, moment)
         shape = self._shape(df, book, moment)
-        location = self._ensure_target(book, shape, moment)
-        staging = Staging(self.spark, f"{location.rstrip('/')}__staging/{uuid.uuid4().hex}")
+        self._location = self._ensure_target(book, shape, timed=moment.event_time is not None)
+        staging = self._staging(self._location)
         try:
             rows, counts = self._stage_rows(df, shape, moment, staging)
             ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
@@ -157,31 +159,32 @@ class Table(Reading):
 
     def _open(self) -> Book:
         """The book as the tables tell it now; a batch whose followers lag is finished first."""
-        newest = self.tables.newest if self._book is not None else None
-        if self._book is not None and newest is not None and self._book.last_batch > 0:
+        if self._book is not None and self._book.last_batch:
+            newest = self.tables.newest
             if (newest.batch, newest.attempt) == (self._book.last_batch, self._book.attempt):
                 return self._book
         book = open_book(self.tables, self.feed, self.history, self.partition_by)
         if book.last_batch:
-            book = self._roll_forward(book)
+            book = self._rolled_forward(book)
         self._book = book
         return book
 
-    def _roll_forward(self, book: Book) -> Book:
+    def _rolled_forward(self, book: Book) -> Book:
         """Finish the newest batch from the truth's own rows; after it every table holds that batch."""
-        names = list(book.facts.get("writes", ()))
+        names = list(book.facts["writes"])
         heads = {name: self.tables.named(name).head() for name in names}
         lagging = [name for name in names if heads[name].batch < book.last_batch]
         if lagging:
             self._finish(book, lagging)
-            return open_book(self.tables, self.feed, self.history, self.partition_by)
-        return book
+            heads = {name: self.tables.named(name).head() for name in names}
+        versions = {name: head.commit_version for name, head in heads.items()}
+        return replace(book, versions={**book.versions, **versions})
 
     def _finish(self, book: Book, lagging: Sequence[str]) -> None:
         facts = book.facts
         event_time = dt.datetime.fromisoformat(facts["event_time"]) if facts["event_time"] else None
         moment = Moment(book.last_batch, dt.datetime.fromisoformat(facts["system_time"]), event_time)
-        staging = Staging(self.spark, f"{book.location.rstrip('/')}__staging/{uuid.uuid4().hex}")
+        staging = self._staging(book.location)
         reads: Mapping[str, int] = facts["reads"]
         truth = self.tables.named(self.tables.truth).read()
         try:
@@ -196,7 +199,7 @@ class Table(Reading):
                 sorted_ = sort_events(
                     ctx, mine, few=found["n"] <= BROADCAST_ROWS, has_truncates=bool(found["t"])
                 )
-                plan = fold_sorted(ctx, sorted_)
+                plan = fold_sorted(ctx, sorted_, deletes=True)
             else:
                 plan = WritePlan(counts={}, state=state_of_log(ctx, truth))
             first = "target" not in reads
@@ -212,12 +215,9 @@ class Table(Reading):
     def _before(self, book: Book) -> Before:
         if not book.last_batch:
             return Before()
-        facts = book.facts
-        reads = {"target": -1}
-        for name in ("journal", "heads", "state"):
-            if self.tables.named(name).properties() is not None:
-                reads[name] = -1
-        return self._before_at(reads, facts["next"], facts.get("newest_snapshot"))
+        # The newest version of each table is that of the newest batch: what maintenance did since is the same rows.
+        latest = dict.fromkeys(book.versions, -1)
+        return self._before_at(latest, book.facts["next"], book.facts.get("newest_snapshot"))
 
     def _before_at(self, reads: Mapping[str, int], base: int, newest_snapshot: str | None = None) -> Before:
         frames = {
@@ -253,18 +253,18 @@ class Table(Reading):
             error.where = error.where or f"{self.place.text}, batch {moment.batch}"
             raise
 
-    def _ensure_target(self, book: Book, shape: Shape, moment: Moment) -> str:
+    def _staging(self, location: str) -> Staging:
+        return Staging(self.spark, f"{location.rstrip('/')}__staging/{uuid.uuid4().hex}")
+
+    def _ensure_target(self, book: Book, shape: Shape, *, timed: bool) -> str:
         """The table exists and can take this batch's columns; gives its location."""
         target = self.tables.target
         if book.exists and not book.replaceable:
             if shape.widened or len(shape.columns) > len(book.known.data) + len(book.known.kept):
                 names = [f.name for f in shape.columns]
-                for name in ("target", "journal", "state"):
-                    table_ = self.tables.named(name)
-                    if table_.properties() is not None:
-                        table_.evolve(names, widens=bool(shape.widened))
+                for name in {"target", "journal", "state"} & set(book.versions):
+                    self.tables.named(name).evolve(names, widens=bool(shape.widened))
             return book.location
-        timed = moment.event_time is not None
         partition_by = list(shape.names(self.partition_by))
         if isinstance(self.history, Versions):
             partition_by = [self.history.own("is_current"), *partition_by]
@@ -340,7 +340,7 @@ class Table(Reading):
         sorted_ = sort_batch(
             ctx, good, total=total, deletes=int(counts["deletes"]), truncates=int(counts["truncates"])
         )
-        plan = fold_sorted(ctx, sorted_)
+        plan = fold_sorted(ctx, sorted_, deletes=bool(counts["deletes"]))
         plan.journal = journal_rows(ctx, sorted_)
         return plan
 
@@ -381,12 +381,11 @@ class Table(Reading):
         self._write_rejected(ctx, plan, rows, counts, attempt)
         writes = commits.written_tables(self.tables, plan)
         first = book.last_batch == 0
-        reads = {name: self.tables.named(name).head().version for name in self._existing(ctx)}
         facts = commits.facts_of(
             moment,
             report.as_dict(),
             inputs,
-            reads,
+            book.versions,
             writes,
             {
                 "base": ctx.before.next_number,
@@ -400,14 +399,19 @@ class Table(Reading):
         done = commits.write_followers(
             self.tables, plan, shape, Commit(moment.batch, attempt), writes, first=first
         )
-        self._book = None
-        target = truth if self.tables.truth == "target" else done.get("target")
-        version = target.commit_version if target else None
-        return BatchReport(**{**vars(report), "version": version})
-
-    def _existing(self, ctx: Context) -> list[str]:
-        before = ctx.before
-        return [name for name in ("target", "journal", "heads", "state") if getattr(before, name) is not None]
+        heads = {self.tables.truth: truth, **done}
+        self._book = Book(
+            exists=True,
+            last_batch=moment.batch,
+            attempt=attempt,
+            facts=facts,
+            timed=book.timed if book.timed is not None else moment.event_time is not None,
+            location=self._location,
+            known=known_of(shape, kept=self.tables.truth == "journal"),
+            versions={**book.versions, **{name: head.commit_version for name, head in heads.items()}},
+        )
+        target = heads.get("target")
+        return replace(report, version=target.commit_version if target else None)
 
     def _write_rejected(
         self, ctx: Context, plan: WritePlan, rows: DataFrame, counts: dict[str, Any], attempt: str

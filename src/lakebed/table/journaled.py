@@ -7,7 +7,7 @@ versions). In order, only the heads of the batch's keys are read. `refolding` fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -62,6 +62,7 @@ class Sorted:
     new_truncates: DataFrame | None
     passed_over: DataFrame | None  # deletes that the history ignores: kept in the journal, not folded
     refolds: bool
+    dead: bool  # some keys of the batch were known, and not live
     few: bool
     counts: dict[str, int]
 
@@ -85,7 +86,7 @@ def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, trunc
         events, unchanged, truncates = events.where(F.col(KIND) == UPSERT), deletes + truncates, 0
     sorted_ = sort_events(ctx, events, few=total <= BROADCAST_ROWS, has_truncates=truncates > 0)
     counts = {**sorted_.counts, "unchanged": unchanged}
-    return Sorted(**{**vars(sorted_), "passed_over": passed_over, "counts": counts})
+    return replace(sorted_, passed_over=passed_over, counts=counts)
 
 
 def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bool) -> Sorted:
@@ -98,27 +99,42 @@ def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bo
     if getattr(ctx.shape.feed, "truncate_when", None) and not ignores_deletes(ctx.shape):
         marks = _truncates(ctx, events)
     marked = _with_heads(ctx, keyed, seeds, marks, refold_all=has_truncates)
-    first_pass, found = ctx.staging.write(marked, "sorted", {"refolds": F.count_if(F.col(REFOLD))})
+    counts = {
+        "refolds": F.count_if(F.col(REFOLD)),
+        "dead": F.count_if(F.col(HEAD_KIND) == DELETE),
+        **_tallies(),
+    }
+    final, found = ctx.staging.write(_with_conflicts(ctx, marked), "sorted", counts)
     refolds = bool(found["refolds"])
-    known = first_pass
     if refolds and ctx.before.journal is not None:
-        known = _with_known(ctx, first_pass, few=few)
-    new = ~F.col(KNOWN)
-    final, counted = ctx.staging.write(
-        _with_conflicts(ctx, known),
-        "events",
-        {
-            "duplicate": F.sum(F.when(new, F.col(COPIES) - 1).otherwise(F.col(COPIES))),
-            "late": F.count_if(F.col(LATE) & new),
-            "conflicts": F.count_if(F.col(CONFLICT)),
-        },
-    )
-    counts = {name: int(value or 0) for name, value in counted.items()}
+        known = _with_conflicts(ctx, _with_known(ctx, final, few=few))
+        final, again = ctx.staging.write(known, "events", _tallies())
+        found |= again
+    told = {name: int(found[name] or 0) for name in _tallies()}
     new_truncates = None
     if has_truncates:
         new_truncates, known_again = _sort_truncates(ctx, events.where(F.col(KIND) == TRUNCATE))
-        counts["duplicate"] += known_again
-    return Sorted(final, seeds, marks, new_truncates, None, refolds or has_truncates, few, counts)
+        told["duplicate"] += known_again
+    return Sorted(
+        events=final,
+        seeds=seeds,
+        truncates=marks,
+        new_truncates=new_truncates,
+        passed_over=None,
+        refolds=refolds or has_truncates,
+        dead=bool(found["dead"]),
+        few=few,
+        counts=told,
+    )
+
+
+def _tallies() -> dict[str, Column]:
+    new = ~F.col(KNOWN)
+    return {
+        "duplicate": F.sum(F.when(new, F.col(COPIES) - 1).otherwise(F.col(COPIES))),
+        "late": F.count_if(F.col(LATE) & new),
+        "conflicts": F.count_if(F.col(CONFLICT)),
+    }
 
 
 def _with_heads(
@@ -179,7 +195,7 @@ def _with_known(ctx: Context, events: DataFrame, *, few: bool) -> DataFrame:
     met = journal.groupBy(*place).agg(
         F.count_if(F.col(KIND) == UPSERT).alias(MET_UPSERTS), F.count(F.lit(1)).alias(MET)
     )
-    joined = events.drop(KNOWN, LOWERS, MET, MET_UPSERTS)
+    joined = events.drop(KNOWN, LOWERS, MET, MET_UPSERTS, CONFLICT)
     joined = joined.join(there, identity, "left").join(met, place, "left").fillna(0, [MET, MET_UPSERTS])
     known = F.col("_lb_there_time").isNotNull()
     lowers = (F.col(EVENT_TIME) < F.col("_lb_there_time")) | (F.col(FROM) < F.col("_lb_there_from"))

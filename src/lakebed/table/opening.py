@@ -12,7 +12,7 @@ from pyspark.sql.types import StructField, StructType
 from lakebed.errors import SettingsChangedError
 from lakebed.history.columns import FROM, ORDER, internal, same
 from lakebed.history.hashing import RECIPE
-from lakebed.history.shape import Known, own_columns
+from lakebed.history.shape import Known, Shape, own_columns
 from lakebed.manifest import Log
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.table.context import journaled
@@ -100,6 +100,9 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partition_by: 
         timed=timed if newest.batch > 0 else None,
         location=properties["location"],
         known=known_columns(tables, feed, history) if newest.batch > 0 else Known(),
+        versions={**newest.facts.get("reads", {}), tables.truth: newest.commit_version}
+        if newest.batch
+        else {},
     )
 
 
@@ -118,6 +121,13 @@ def _changed(where: str, recorded: Mapping[str, Any], wanted: Mapping[str, Any])
         where=where,
         hint="take the change back, or rebuild the table with the new settings (rebuild)",
     )
+
+
+def known_of(shape: Shape, *, kept: bool) -> Known:
+    """The same after a batch of this shape, without looking."""
+    stored = {f.name for f in shape.data}
+    others = tuple(f for f in shape.columns if f.name not in stored) if kept else ()
+    return Known(shape.data, others, shape.order_type, shape.from_type)
 
 
 def known_columns(tables: Tables, feed: AnyFeed, history: AnyHistory) -> Known:

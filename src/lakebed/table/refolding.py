@@ -53,8 +53,9 @@ _LINE = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, ROW)
 _SEEDS = (SEED, SK, FIRST, OPENED, versions.INITIAL)
 
 
-def fold_sorted(ctx: Context, sorted_: Sorted) -> WritePlan:
-    plan = WritePlan(counts=dict(sorted_.counts))
+def fold_sorted(ctx: Context, sorted_: Sorted, *, deletes: bool) -> WritePlan:
+    """`deletes`: whether any event of the batch is one. Without, and with no dead key, no head changes."""
+    plan = WritePlan(counts={"unchanged": 0, **sorted_.counts})
     line = _in_order(ctx, sorted_)
     anew = _all_events(ctx, sorted_) if sorted_.refolds else None
     if anew is not None:
@@ -66,7 +67,7 @@ def fold_sorted(ctx: Context, sorted_: Sorted) -> WritePlan:
         _fold_versions(ctx, sorted_, line, anew, plan)
     else:
         _fold_current(ctx, line, anew, plan)
-    if not isinstance(history, Log):
+    if not isinstance(history, Log) and (deletes or sorted_.dead or sorted_.refolds):
         plan.heads = heads_write_set(ctx, line if anew is None else line.unionByName(anew))
     return plan
 

@@ -8,7 +8,7 @@ in it tells our commit from another writer's.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +16,11 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
+from lakebed.tables.commit_log import local_log, newest_commits, told_by
 from lakebed.tables.place import Place
 
 SETTINGS = "lakebed.settings"
@@ -85,29 +86,29 @@ class DeltaTable:
 
     def head(self) -> Head:
         """The newest batch that the table holds; `Head()` if the table does not exist or holds none."""
+        log = local_log(self.place.text) if self.place.is_path else None
+        commits = newest_commits(log) if log is not None else self._commits()
         newest = -1
-        for limit in (1, 50, 100_000):
-            commits = self._commits(limit)
-            if commits is None:
-                return Head()
-            newest = max([newest, *(version for version, _ in commits)])
-            for version, metadata in commits:
-                facts = _facts(metadata)
-                if facts is not None:
-                    return Head(int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version)
-            if len(commits) < limit:
-                break
+        for version, facts in commits:
+            newest = max(newest, version)
+            if facts is not None:
+                return Head(int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version)
         return Head(version=newest)
 
-    def _commits(self, limit: int) -> list[tuple[int, str | None]] | None:
-        try:
-            history = self.spark.sql(f"DESCRIBE HISTORY {self.place.sql} LIMIT {int(limit)}")
-            rows = history.select("version", "userMetadata").take(limit)
-        except AnalysisException as error:
-            if _is_missing(error):
-                return None
-            raise
-        return sorted(((row[0], row[1]) for row in rows), reverse=True)
+    def _commits(self) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        """The same by way of Spark: a few first, all if they tell nothing."""
+        for limit in (3, 100_000):
+            try:
+                history = self.spark.sql(f"DESCRIBE HISTORY {self.place.sql} LIMIT {limit}")
+                rows = history.select("version", "userMetadata").take(limit)
+            except AnalysisException as error:
+                if _is_missing(error):
+                    return
+                raise
+            for row in sorted(rows, reverse=True):
+                yield row[0], told_by(row[1])
+            if len(rows) < limit:
+                return
 
     # ---- writing
 
@@ -118,17 +119,12 @@ class DeltaTable:
 
         `again` replaces a table that holds no batch yet.
         """
-        writer = empty_frame(self.spark, schema).writeTo(self.place.sql).using("delta")
-        for name, value in _table_properties(schema).items():
-            writer = writer.tableProperty(name, value)
-        writer = writer.tableProperty(SETTINGS, json.dumps(settings, sort_keys=True))
-        if partition_by:
-            first, *others = [F.col(quote_ident(name)) for name in partition_by]
-            writer = writer.partitionedBy(first, *others)
-        if again:
-            writer.createOrReplace()
-        else:
-            writer.create()
+        properties = {**_table_properties(schema), SETTINGS: json.dumps(settings, sort_keys=True)}
+        columns = ", ".join(f"{quote_ident(f.name)} {ddl(f.dataType)}" for f in schema)
+        told = ", ".join(f"{quote_text(name)} = {quote_text(value)}" for name, value in properties.items())
+        parts = f" PARTITIONED BY ({', '.join(map(quote_ident, partition_by))})" if partition_by else ""
+        verb = "CREATE OR REPLACE" if again else "CREATE"
+        self.spark.sql(f"{verb} TABLE {self.place.sql} ({columns}) USING delta{parts} TBLPROPERTIES ({told})")
 
     def evolve(self, columns: Sequence[str], *, widens: bool) -> None:
         """Turn on the table features that these new columns or wider types need; nothing where none is needed."""
@@ -138,7 +134,9 @@ class DeltaTable:
         if widens:
             wanted["delta.enableTypeWidening"] = "true"
         for name, value in wanted.items():
-            self.spark.sql(f"ALTER TABLE {self.place.sql} SET TBLPROPERTIES ('{name}' = '{value}')")
+            self.spark.sql(
+                f"ALTER TABLE {self.place.sql} SET TBLPROPERTIES ({quote_text(name)} = {quote_text(value)})"
+            )
 
     def append(self, rows: DataFrame, commit: Commit) -> Head:
         return self._write(rows.write.mode("append"), commit)
@@ -181,7 +179,7 @@ class DeltaTable:
         )
         return self._committed(lambda: session.sql(statement).count(), commit)
 
-    def _committed(self, write: Any, commit: Commit) -> Head:
+    def _committed(self, write: Callable[[], Any], commit: Commit) -> Head:
         """Run a commit and find out what became of it: landed (also when the answer was lost), or another's came first."""
         failure: PySparkException | None = None
         try:
@@ -198,6 +196,22 @@ class DeltaTable:
             where=self.place.text,
             hint="run again: what the other writer committed is kept, and this batch is looked at anew",
         ) from failure
+
+
+def quote_text(text: str) -> str:
+    """A text as it may stand in SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def ddl(kind: DataType) -> str:
+    """A type as it may stand in SQL, with every name inside quoted."""
+    if isinstance(kind, StructType):
+        return f"STRUCT<{', '.join(f'{quote_ident(f.name)}: {ddl(f.dataType)}' for f in kind)}>"
+    if isinstance(kind, ArrayType):
+        return f"ARRAY<{ddl(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"MAP<{ddl(kind.keyType)}, {ddl(kind.valueType)}>"
+    return kind.simpleString()
 
 
 def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
@@ -223,17 +237,6 @@ def _is_missing(error: AnalysisException) -> bool:
             "SCHEMA_NOT_FOUND",
         )
     )
-
-
-def _facts(metadata: str | None) -> dict[str, Any] | None:
-    if not metadata:
-        return None
-    try:
-        found = json.loads(metadata)
-    except ValueError:
-        return None
-    facts = found.get("lakebed") if isinstance(found, dict) else None
-    return facts if isinstance(facts, dict) and "batch" in facts else None
 
 
 def _table_properties(schema: StructType) -> dict[str, str]:

@@ -1,0 +1,151 @@
+"""The store's tables and their versions.
+
+`UPGRADES[n]` leads from version n to n + 1. Whoever changes a table below adds an upgrade, and gives the
+first one the old definition; `tests/control/test_schema.py` pins the statements so that nobody forgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Connection,
+    DateTime,
+    Dialect,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.types import TypeDecorator
+
+from lakebed.control.records import utc
+from lakebed.errors import TableError
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An instant, microseconds, UTC: `timestamptz` in PostgreSQL, text that sorts in SQLite."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else utc(value)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else utc(value)
+
+
+metadata = MetaData()
+Number = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts up only where the type is INTEGER
+
+schema_version = Table(
+    "schema_version",
+    metadata,
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("applied_at", UtcTime, nullable=False),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column(
+        "state", Text, CheckConstraint("state IN ('planned', 'done')", name="batch_state"), nullable=False
+    ),
+    Column("system_time", UtcTime, nullable=False),
+    Column("event_time", UtcTime),
+    Column("planned_at", UtcTime, nullable=False),
+    Column("finished_at", UtcTime),
+    Column("report", JSON, nullable=False),
+    CheckConstraint("number > 0", name="batch_number"),
+)
+
+inputs = Table(
+    "inputs",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("identity", Text, primary_key=True),  # the same input in two batches of a dataset cannot be stored
+    Column("number", BigInteger, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("modified_ns", BigInteger, nullable=False),
+    ForeignKeyConstraint(["dataset", "number"], ["batches.dataset", "batches.number"], name="input_batch"),
+    Index("inputs_by_batch", "dataset", "number", "place", unique=True),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Number, Identity(always=True), primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column(
+        "state",
+        Text,
+        CheckConstraint("state IN ('running', 'done', 'failed')", name="run_state"),
+        nullable=False,
+    ),
+    Column("started_at", UtcTime, nullable=False),
+    Column("finished_at", UtcTime),
+    Column("batches", Integer, nullable=False),
+    Column("error", JSON(none_as_null=True)),
+    Index("runs_by_dataset", "dataset", "id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Number, Identity(always=True), primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column("batch", BigInteger, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("table_version", BigInteger),
+    UniqueConstraint("dataset", "batch", name="event_once"),
+)
+
+Upgrade = Callable[[Connection], None]
+UPGRADES: tuple[Upgrade, ...] = (metadata.create_all,)
+
+ADVISORY_LOCK = 0x6C616B65626564  # "lakebed"; any number does, if every lakebed uses the same
+
+
+def upgrade(connection: Connection, *, now: datetime, upgrades: Sequence[Upgrade] = UPGRADES) -> None:
+    """Bring the store to this program's version. The caller's transaction holds the write lock of SQLite; in
+    PostgreSQL the advisory lock below does the same, so of two processes the second finds nothing to do."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(ADVISORY_LOCK)))
+    found = stored_version(connection)
+    if found > len(upgrades):
+        raise TableError(
+            f"the control store has schema version {found}, this lakebed knows {len(upgrades)}",
+            code="control_newer",
+            hint="a newer lakebed has used this store: install that version here too, or name another store in `control`",
+        )
+    for version, step in enumerate(upgrades[found:], start=found + 1):
+        step(connection)
+        connection.execute(schema_version.insert().values(version=version, applied_at=now))
+
+
+def stored_version(connection: Connection) -> int:
+    if not inspect(connection).has_table(schema_version.name):
+        return 0
+    # max() alone, so that a version of the far future, with other columns, can still be told
+    return int(connection.execute(text("SELECT max(version) FROM schema_version")).scalar() or 0)

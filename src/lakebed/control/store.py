@@ -1,0 +1,259 @@
+"""The control store on SQLAlchemy Core: SQLite in a file by default, PostgreSQL by URL, the same statements.
+
+It plans, and remembers runs and events. Which batch is applied is told by the table alone: a store that is
+lost, or lags behind, costs work but never a row.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, func, select, true
+from sqlalchemy.exc import IntegrityError
+
+from lakebed.control import schema
+from lakebed.control.engine import make_engine, public_address, transaction
+from lakebed.control.records import Batch, BatchPlan, Event, Input, Run, RunState
+from lakebed.errors import ConflictError, TableError
+
+Clock = Callable[[], datetime]
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+def open_store(address: str, *, base: Path | None = None, clock: Clock = system_clock) -> ControlStore:
+    """Open the store at `address`, and create or upgrade its tables. Relative SQLite files lie under `base`."""
+    engine = make_engine(address, base=base or Path.cwd())
+    try:
+        with transaction(engine, writes=True) as connection:
+            schema.upgrade(connection, now=clock())
+    except TableError as error:
+        engine.dispose()
+        error.where = error.where or public_address(engine)
+        raise
+    return ControlStore(engine, clock)
+
+
+class ControlStore:
+    """Every method is one transaction, so a crash leaves the store as it was before or after the call."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self._engine = engine
+        self._clock = clock
+
+    def __enter__(self) -> ControlStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ControlStore({public_address(self._engine)!r})"
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    # Batches
+
+    def plan_batch(self, plan: BatchPlan) -> Batch:
+        """Keep the plan, and give back the one that holds for its number: of several planners the first wins.
+
+        A number beyond the next, or an input that another batch has, is a ConflictError: plan again. The first
+        batch of a dataset may have any number: its table may be older than the store.
+        """
+        why = "an input of it belongs to another batch"
+        try:
+            with transaction(self._engine, writes=True) as connection:
+                b = schema.batches.c
+                last = connection.execute(
+                    select(func.max(b.number)).where(b.dataset == plan.dataset)
+                ).scalar()
+                if last is None or plan.number == last + 1:
+                    return self._insert(connection, plan)
+                why = f"the next batch is {last + 1}"
+        except IntegrityError:
+            pass
+        # Looked up only now, in a new transaction: whoever was faster has committed.
+        with transaction(self._engine, writes=False) as connection:
+            if (kept := _batch(connection, plan.dataset, plan.number)) is not None:
+                return kept
+        raise ConflictError(
+            f"batch {plan.number} cannot be planned: {why}",
+            where=plan.dataset,
+            hint="another run was faster; run again",
+        )
+
+    def _insert(self, connection: Connection, plan: BatchPlan) -> Batch:
+        planned_at = self._clock()
+        connection.execute(
+            schema.batches.insert().values(
+                dataset=plan.dataset,
+                number=plan.number,
+                state="planned",
+                system_time=plan.system_time,
+                event_time=plan.event_time,
+                planned_at=planned_at,
+                report={},
+            )
+        )
+        rows = [
+            {"dataset": plan.dataset, "number": plan.number, "place": place, "identity": one.identity}
+            | one.as_dict()
+            for place, one in enumerate(plan.inputs)
+        ]
+        if rows:
+            connection.execute(schema.inputs.insert(), rows)
+        return Batch(plan=plan, state="planned", planned_at=planned_at)
+
+    def drop_plan(self, dataset: str, number: int) -> None:
+        """Forget a plan that was not carried out; its inputs are new again. A batch that is done stays."""
+        with transaction(self._engine, writes=True) as connection:
+            kept = _batch(connection, dataset, number)
+            if kept is None or kept.state == "done":
+                raise TableError(
+                    f"batch {number} is {'done' if kept else 'not planned'} and cannot be dropped",
+                    where=dataset,
+                )
+            for table in (schema.inputs, schema.batches):
+                connection.execute(table.delete().where(table.c.dataset == dataset, table.c.number == number))
+
+    def finish_batch(
+        self, dataset: str, number: int, *, report: Mapping[str, Any], table_version: int | None = None
+    ) -> Batch:
+        """Mark the batch done and note its event, both or neither. Doing it twice changes nothing."""
+        b, now = schema.batches.c, self._clock()
+        try:
+            with transaction(self._engine, writes=True) as connection:
+                changed = connection.execute(
+                    schema.batches.update()
+                    .where(b.dataset == dataset, b.number == number, b.state == "planned")
+                    .values(state="done", finished_at=now, report=dict(report))
+                )
+                if changed.rowcount:
+                    event = {"dataset": dataset, "batch": number, "at": now, "table_version": table_version}
+                    connection.execute(schema.events.insert().values(event))
+                kept = _batch(connection, dataset, number)
+        except IntegrityError:  # the event was there: the batch was finished, dropped and planned by hand
+            raise TableError(
+                f"batch {number} has its event already", code="control_broken", where=dataset
+            ) from None
+        if kept is None:
+            raise TableError(f"batch {number} was never planned", where=dataset)
+        return kept
+
+    def open_batch(self, dataset: str) -> Batch | None:
+        """The first batch that is planned and not done: what the next run begins with."""
+        b = schema.batches.c
+        return self._one(dataset, b.state == "planned", b.number)
+
+    def last_batch(self, dataset: str) -> Batch | None:
+        """The batch with the highest number, planned or done."""
+        return self._one(dataset, true(), schema.batches.c.number.desc())
+
+    def last_done(self, dataset: str) -> Batch | None:
+        """The batch with the highest number of those that are done."""
+        b = schema.batches.c
+        return self._one(dataset, b.state == "done", b.number.desc())
+
+    def batches(self, dataset: str) -> list[Batch]:
+        """All batches, by number."""
+        with transaction(self._engine, writes=False) as connection:
+            return _batches(connection, dataset, true(), schema.batches.c.number)
+
+    def _one(self, dataset: str, which: ColumnElement[bool], order: ColumnElement[Any]) -> Batch | None:
+        with transaction(self._engine, writes=False) as connection:
+            return next(iter(_batches(connection, dataset, which, order, limit=1)), None)
+
+    def not_taken(self, dataset: str, candidates: Iterable[Input]) -> list[Input]:
+        """Those of the candidates that no batch of the dataset has, in their order."""
+        i = schema.inputs.c
+        with transaction(self._engine, writes=False) as connection:
+            taken = set(connection.execute(select(i.identity).where(i.dataset == dataset)).scalars())
+        return [one for one in candidates if one.identity not in taken]
+
+    # Runs
+
+    def start_run(self, dataset: str) -> int:
+        with transaction(self._engine, writes=True) as connection:
+            row = {"dataset": dataset, "state": "running", "started_at": self._clock(), "batches": 0}
+            result = connection.execute(schema.runs.insert().values(row).returning(schema.runs.c.id))
+            return int(result.scalar_one())
+
+    def finish_run(
+        self, run: int, state: RunState, *, batches: int, error: Mapping[str, Any] | None = None
+    ) -> None:
+        with transaction(self._engine, writes=True) as connection:
+            connection.execute(
+                schema.runs.update()
+                .where(schema.runs.c.id == run)
+                .values(
+                    state=state,
+                    finished_at=self._clock(),
+                    batches=batches,
+                    error=None if error is None else dict(error),
+                )
+            )
+
+    def last_run(self, dataset: str) -> Run | None:
+        query = (
+            select(schema.runs)
+            .where(schema.runs.c.dataset == dataset)
+            .order_by(schema.runs.c.id.desc())
+            .limit(1)
+        )
+        with transaction(self._engine, writes=False) as connection:
+            row = connection.execute(query).first()
+        return None if row is None else Run(**row._mapping)
+
+    # Events
+
+    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """What happened since the event with the id `after`."""
+        query = (
+            select(schema.events).where(schema.events.c.id > after).order_by(schema.events.c.id).limit(limit)
+        )
+        with transaction(self._engine, writes=False) as connection:
+            return [Event(**row._mapping) for row in connection.execute(query)]
+
+
+def _batch(connection: Connection, dataset: str, number: int) -> Batch | None:
+    c = schema.batches.c.number
+    return next(iter(_batches(connection, dataset, c == number, c)), None)
+
+
+def _batches(
+    connection: Connection,
+    dataset: str,
+    which: ColumnElement[bool],
+    order: ColumnElement[Any],
+    limit: int | None = None,
+) -> list[Batch]:
+    """Batches with their inputs: two queries, however many there are."""
+    b, i = schema.batches.c, schema.inputs.c
+    query = select(schema.batches).where(b.dataset == dataset, which).order_by(order).limit(limit)
+    rows = connection.execute(query).all()
+    if not rows:
+        return []
+    numbers = [row.number for row in rows]
+    span = i.number.between(min(numbers), max(numbers))
+    files: dict[int, list[Input]] = defaultdict(list)
+    for row in connection.execute(
+        select(schema.inputs).where(i.dataset == dataset, span).order_by(i.number, i.place)
+    ):
+        files[row.number].append(Input(row.path, row.size, row.modified_ns))
+    return [
+        Batch(
+            BatchPlan(row.dataset, row.number, tuple(files[row.number]), row.system_time, row.event_time),
+            row.state,
+            row.planned_at,
+            row.finished_at,
+            row.report,
+        )
+        for row in rows
+    ]

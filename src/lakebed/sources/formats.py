@@ -1,0 +1,268 @@
+"""Files of a batch as one DataFrame: columns by name, types as declared, and for every row where it came from.
+
+Each file is a frame of its own, and the frames are united by name: two files with other headers, or the same columns
+in another order, are never mixed up (decision 11 of docs/architecture.md). A text that does not fit its column's type
+makes the row bad, never the value NULL (G5); which rows are bad is for the table to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
+
+from lakebed.errors import BatchError
+from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
+from lakebed.manifest import Dataset
+from lakebed.sources.csv_header import first_record, read_header
+from lakebed.sources.files import FoundFile
+
+UNREADABLE = "unreadable"
+BAD_CAST = "bad_cast"
+# RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
+CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
+# A position: the file's place in the batch, its split, the row in the split. Spark orders splits by size, not by place.
+ROW_BITS, BLOCK_BITS, BLOCK_SIZE_BITS = 31, 20, 20
+ONE_SPLIT = 2**BLOCK_SIZE_BITS
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch as read, lazily, and what a person should know about the reading."""
+
+    frame: DataFrame
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Reading:
+    """What reading one file needs to know."""
+
+    spark: SparkSession
+    dataset: Dataset
+    root: Path
+    place: int
+    file: FoundFile
+    options: Mapping[str, str]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        return f"{self.dataset.name}, {self.file.path}"
+
+    @property
+    def declared(self) -> list[StructField] | None:
+        if self.dataset.source.schema_ is None:
+            return None
+        return _fields(self.dataset.source.schema_)
+
+
+def _fields(ddl: str) -> list[StructField]:
+    parsed = StructType.fromDDL(ddl)
+    assert isinstance(parsed, StructType)  # noqa: S101  Spark's signature promises less than it does
+    return list(parsed.fields)
+
+
+def read_files(spark: SparkSession, dataset: Dataset, root: Path, files: Sequence[FoundFile]) -> Rows:
+    """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas."""
+    given = {name.lower(): value for name, value in dataset.source.options.items()}
+    options = (CSV_DEFAULTS | given) if dataset.source.format == "csv" else given
+    notes: list[str] = []
+    frames = [
+        _one(_Reading(spark, dataset, root, place, file, options, notes)) for place, file in enumerate(files)
+    ]
+    united = reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
+    return Rows(united, tuple(dict.fromkeys(notes)))
+
+
+def _one(reading: _Reading) -> DataFrame:
+    reader = {"csv": _csv, "json": _json}.get(reading.dataset.source.format, _columnar)
+    frame = reader(reading)
+    data = [col(name) for name in frame.columns if name not in FROM_SOURCE]
+    marks = [F.lit(reading.file.path).alias(FILE), *[F.col(name) for name in (LINE, POSITION, RAW, BAD)]]
+    return frame.select(*data, *_path_columns(reading, frame), *marks)
+
+
+def _load(reading: _Reading, schema: StructType | None, **more: str) -> DataFrame:
+    """The file as Spark reads it, and each row's place, taken before anything can move the row."""
+    reader = reading.spark.read.format(reading.dataset.source.format).options(**{**reading.options, **more})
+    frame = (reader.schema(schema) if schema else reader).load(_literal(reading.root / reading.file.path))
+    return frame.withColumns({LINE: _line(reading), POSITION: _position(reading.place)})
+
+
+def _literal(path: Path) -> str:
+    """A path that Spark does not take for a pattern."""
+    return "".join(f"\\{sign}" if sign in "\\[]{}*?" else sign for sign in str(path))
+
+
+def _csv(reading: _Reading) -> DataFrame:
+    """Every column as text first; what a declared type makes of it is decided, and judged, here."""
+    names = _csv_names(reading)
+    if names is None:
+        return _empty(reading)
+    texts = StructType([StructField(name, StringType()) for name in [*names, RAW]])
+    frame = _load(reading, texts, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW, inferSchema="false")
+    frame = frame.withColumn(RAW, _raw_text(names))
+    if reading.declared is None and reading.options.get("inferschema", "false").lower() == "true":
+        return _typed(reading, frame, _inferred(reading, names))
+    return _typed(reading, frame, reading.declared)
+
+
+def _inferred(reading: _Reading, names: Sequence[str]) -> list[StructField]:
+    """The types Spark sees in the file; they are then held to as declared ones are."""
+    seen = _load(reading, None).drop(LINE, POSITION).schema
+    return [StructField(name, f.dataType) for name, f in zip(names, seen, strict=True)]
+
+
+def _csv_names(reading: _Reading) -> list[str] | None:
+    path = reading.root / reading.file.path
+    if reading.options["header"].lower() == "true":
+        return read_header(path, reading.options, where=reading.where)
+    first = first_record(path, reading.options, where=reading.where)
+    if first is None:
+        return None
+    if reading.declared is not None:
+        return [f.name for f in reading.declared]
+    return [f"_c{place}" for place in range(len(first))]
+
+
+def _empty(reading: _Reading) -> DataFrame:
+    """A file without even a header is a file without rows, if the manifest tells the columns."""
+    if reading.declared is None:
+        raise BatchError(
+            "the file is empty, so its columns are not known",
+            code="unreadable_file",
+            where=reading.where,
+            hint="declare them: source.schema",
+        )
+    marks = "_lb_raw string, _lb_bad string, _lb_line bigint, _lb_position bigint"
+    fields = [*reading.declared, *_fields(marks)]
+    return reading.spark.createDataFrame([], StructType(fields))
+
+
+def _raw_text(names: Sequence[str]) -> Column:
+    """The corrupt-record column. Spark refuses a query that needs this column and no other, and which one a later step
+    needs is not known here; so it always takes the first letters, none of them, of another column along."""
+    nothing = F.substring(F.coalesce(col(names[0]).cast("string"), F.lit("")), 1, 0)
+    return F.concat(F.col(RAW), nothing)
+
+
+def _json(reading: _Reading) -> DataFrame:
+    declared = reading.declared
+    schema = None if declared is None else StructType([*declared, StructField(RAW, StringType())])
+    frame = _load(reading, schema, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW)
+    names = [name for name in frame.columns if name not in FROM_SOURCE]
+    if not names:
+        raise BatchError(
+            "the file has no readable record, so its columns are not known",
+            code="unreadable_file",
+            where=reading.where,
+            hint="is it JSON, one object a line? Declare the columns, or set options: {multiLine: true}",
+        )
+    raw = _raw_text(names) if RAW in frame.columns else F.lit(None).cast("string")
+    return frame.withColumn(RAW, raw).withColumn(BAD, F.when(F.col(RAW).isNotNull(), F.lit(UNREADABLE)))
+
+
+def _columnar(reading: _Reading) -> DataFrame:
+    """Parquet and ORC know their own types."""
+    return _typed(reading, _load(reading, None).withColumn(RAW, F.lit(None).cast("string")), reading.declared)
+
+
+def _typed(reading: _Reading, frame: DataFrame, declared: list[StructField] | None) -> DataFrame:
+    """The declared columns that the file has, by name, in their types; a declared one it lacks stays missing (G9)."""
+    arrived = [name for name in frame.columns if name not in FROM_SOURCE]
+    unreadable = F.when(F.col(RAW).isNotNull(), F.lit(UNREADABLE))
+    if declared is None:
+        return frame.withColumn(BAD, unreadable)
+    pairs = [(f, name) for f in declared if (name := find(f.name, arrived)) is not None]
+    _note_unread(reading, arrived, declared)
+    if not pairs:
+        raise BatchError(
+            "the file has none of the columns that are declared",
+            code="missing_columns",
+            where=reading.where,
+            hint=f"it has {', '.join(arrived)}; is `header` right, and the separator?",
+        )
+    types = {f.name: f.dataType for f in frame.schema}
+    values = {f.name: _cast(reading, col(name), types[name], f.dataType) for f, name in pairs}
+    failed = [col(name).isNotNull() & values[f.name].isNull() for f, name in pairs]
+    bad = unreadable.when(reduce(lambda one, other: one | other, failed), F.lit(BAD_CAST))
+    raw = F.when(bad.isNotNull(), F.coalesce(F.col(RAW), _as_text(frame, arrived)))
+    data = [value.alias(name) for name, value in values.items()]
+    return frame.select(*data, LINE, POSITION, raw.alias(RAW), bad.alias(BAD))
+
+
+def _note_unread(reading: _Reading, arrived: Sequence[str], declared: Sequence[StructField]) -> None:
+    known = [f.name for f in declared]
+    reading.notes.extend(
+        f"the column {name!r} is in the files, but not in source.schema: it is not read"
+        for name in arrived
+        if find(name, known) is None
+    )
+
+
+def _cast(reading: _Reading, value: Column, arrived: DataType, wanted: DataType) -> Column:
+    """NULL where the value does not fit. A time of day without a day is none: Spark would take today's."""
+    if arrived == wanted:
+        return value
+    if not isinstance(arrived, StringType):
+        return value.try_cast(wanted)
+    kind = wanted.typeName()
+    format_ = reading.options.get({"date": "dateformat", "timestamp": "timestampformat"}.get(kind, ""))
+    if format_:
+        return F.try_to_timestamp(value, F.lit(format_)).cast(wanted)
+    if isinstance(wanted, TimestampType):
+        return F.when(value.try_cast("timestamp_ntz").isNotNull(), value.try_cast(wanted))
+    return value.try_cast(wanted)
+
+
+def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:
+    """A row whose cast failed, for people to look at: as near to the file as its values tell."""
+    row = F.struct(*[col(name).alias(name) for name in names])
+    texts = all(isinstance(f.dataType, StringType) for f in frame.schema if f.name in names)
+    return F.to_csv(row) if texts else F.to_json(row)
+
+
+def _path_columns(reading: _Reading, frame: DataFrame) -> list[Column]:
+    """`country=DE/` in the path is the column country, unless the file has it itself."""
+    wanted = {f.name: f.dataType for f in reading.declared or ()}
+    columns: list[Column] = []
+    for folder in reading.file.path.split("/")[:-1]:
+        name, sign, value = folder.partition("=")
+        if (
+            not sign
+            or find(name, reading.dataset.source.pattern.columns) is None
+            or find(name, frame.columns)
+        ):
+            continue
+        declared = find(name, wanted)
+        kind = wanted[declared] if declared else StringType()
+        columns.append(F.lit(value).cast(kind).alias(declared or name))
+    return columns
+
+
+def _line(reading: _Reading) -> Column:
+    """The record's number in its file, the header counted; known where Spark reads the file in one piece."""
+    whole = reading.options.get("multiline", "false").lower() == "true" or reading.file.size < ONE_SPLIT
+    if reading.dataset.source.format not in ("csv", "json") or not whole:
+        return F.lit(None).cast("bigint")
+    first = 2 if reading.options.get("header", "false").lower() == "true" else 1
+    return _row_in_partition() + F.lit(first)
+
+
+def _row_in_partition() -> Column:
+    return F.monotonically_increasing_id().bitwiseAND(F.lit(2**33 - 1))
+
+
+def _position(place: int) -> Column:
+    block = F.shiftright(F.col("_metadata.file_block_start"), BLOCK_SIZE_BITS)
+    return (
+        F.lit(place << (BLOCK_BITS + ROW_BITS)).cast("bigint")
+        + F.shiftleft(block.cast("bigint"), ROW_BITS)
+        + _row_in_partition()
+    )

@@ -1,0 +1,1 @@
+"""Random histories: the engine against the oracle, thousands in one table."""

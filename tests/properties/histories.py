@@ -1,0 +1,102 @@
+"""Random histories: few keys, few values, many accidents. A history is its rows, batch by batch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.conformance.cases import Case
+from tests.properties.setups import COLUMNS, DATA, Setup
+
+Row = dict[str, Any]
+History = list[list[Row]]
+BATCHES = 3
+_START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def random_history(setup: Setup, dice: random.Random) -> History:
+    """A history of up to a dozen rows of at most two keys, in `BATCHES` batches."""
+    if setup.feed["kind"] == "snapshot":
+        return [_snapshot(setup, dice) for _ in range(BATCHES)]
+    rows = [_row(setup, dice) for _ in range(dice.randint(1, 9))]
+    if not setup.ties:
+        rows = list({(row["k"], row["seq"]): row for row in rows}.values())
+    rows += [dict(row) for row in rows if dice.random() < 0.15]
+    return delivered(rows, dice)
+
+
+def delivered(rows: Iterable[Row], dice: random.Random) -> History:
+    """The rows in any order, in any of the batches."""
+    history: History = [[] for _ in range(BATCHES)]
+    shuffled = list(rows)
+    dice.shuffle(shuffled)
+    for row in shuffled:
+        dice.choice(history).append(row)
+    return history
+
+
+def _snapshot(setup: Setup, dice: random.Random) -> list[Row]:
+    rows = [_row(setup, dice) | {"k": k} for k in (1, 2) if dice.random() < 0.7]
+    return rows + [dict(row) for row in rows if dice.random() < 0.1]
+
+
+def _row(setup: Setup, dice: random.Random) -> Row:
+    op = dice.choices(_ops(setup), _weights(setup))[0]
+    sets = dice.choice([None, [], ["a"], ["b", "N"], ["a", "b", "n"], ["a", "unknown"]])
+    row: Row = {
+        "k": dice.randint(1, 2),
+        "a": dice.choice(["x", "y", None]),
+        "b": dice.choice(["p", "q", "p", None]),
+        "n": dice.choice([1, 2, 1, None]),
+        "seq": dice.randint(1, 12),
+        "op": op,
+        "t": (_START + timedelta(hours=12 * dice.randint(0, 8))).isoformat(),
+        "cols": sets,
+    }
+    if setup.feed.get("present_columns") and sets is not None:
+        row |= {name: None for name in DATA if name not in {listed.lower() for listed in sets}}
+    if op == "T":
+        row["k"] = None
+    elif setup.bad and dice.random() < 0.03:
+        row[dice.choice(["k", "seq", "t"])] = None
+    if (
+        setup.feed.get("event_time") is None
+        and setup.history.get("valid_from")
+        and op in "DT"
+        and dice.random() < 0.2
+    ):
+        row["t"] = None
+    return row
+
+
+def _ops(setup: Setup) -> str:
+    return "UDBXT" if setup.feed["kind"] == "changes" else "U"
+
+
+def _weights(setup: Setup) -> list[int]:
+    if setup.feed["kind"] != "changes":
+        return [1]
+    return [14, 5, 1, 1 if setup.bad else 0, 2 if setup.truncates else 0]
+
+
+def together(setup: Setup, histories: Sequence[History], name: str = "together") -> Case:
+    """One case of many histories: the history's number is part of every key."""
+    batches = []
+    for place in range(BATCHES):
+        rows = [{"h": number, **row} for number, history in enumerate(histories) for row in history[place]]
+        day = datetime(2030, 1, 1 + place, tzinfo=UTC)
+        batches.append({"system_time": day.isoformat(), "rows": rows})
+    return {"name": name, "schema": COLUMNS, "feed": setup.feed, "history": setup.history, "batches": batches}
+
+
+def told(history: History) -> str:
+    """A history for people."""
+    lines = []
+    for place, rows in enumerate(history, 1):
+        lines += [
+            f"  batch {place}: " + " ".join(f"{name}={value!r}" for name, value in row.items())
+            for row in rows
+        ]
+    return "\n".join(lines) or "  no rows"

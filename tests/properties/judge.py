@@ -1,0 +1,214 @@
+"""The engine's table against the oracle's, history by history; and how a history that differs is made small."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from tests.conformance.cases import Case
+from tests.conformance.checks import Dataset, Open, own_to_leave_out
+from tests.conformance.compare import Table, canonical, plain, without
+from tests.conformance.invariants import broken
+from tests.oracle import Model
+from tests.oracle.events import Event, Winner, by_content, distinct
+from tests.properties.histories import BATCHES, History, delivered, random_history, together, told
+from tests.properties.setups import COLUMNS, Setup
+
+Rows = tuple[Any, ...]  # the rows of one history, comparable: in order for a log, else as a multiset
+# An event that lost a tie, or met a truncate, is applied or unchanged: the semantics leave open which.
+SURE = ("read", "rejected", "duplicate", "late", "deleted", "modified")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A history that the engine and the oracle tell differently."""
+
+    setup: Setup
+    history: History
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.setup.name}\n  feed {dict(self.setup.feed)}\n  history {dict(self.setup.history)}\n{told(self.history)}\n{self.what}"
+
+
+def generated(setup: Setup, seed: int, count: int) -> list[History]:
+    """So many histories, the same for the same seed."""
+    dice = random.Random(f"{setup.name} {seed}")
+    return [random_history(setup, dice) for _ in range(count)]
+
+
+def differences(setup: Setup, histories: Sequence[History], opened: Open, name: str) -> list[Difference]:
+    """Runs all histories in one table; those whose rows, report or invariants are not as the oracle says."""
+    case = together(setup, histories, name)
+    dataset, model = opened(case), oracle_of(setup)
+    wrong: dict[int, str] = {}
+    before = Table()
+    for place, batch in enumerate(case["batches"], 1):
+        report = dataset.apply(batch, COLUMNS, place)
+        expected = model.apply(batch, COLUMNS).report
+        off = {
+            part: (report.get(part), expected[part])
+            for part in _told_surely(setup)
+            if report.get(part) != expected[part]
+        }
+        if off:
+            wrong.setdefault(-1, f"report of batch {place} (engine, oracle): {off}")
+        after = dataset.table()
+        for number, text in _compared(setup, histories, place, after, model, case):
+            wrong.setdefault(number, text)
+        for text in broken(case, before, after):
+            wrong.setdefault(-2, f"after batch {place}: {text}")
+        before = after
+    return [
+        Difference(setup, histories[number] if number >= 0 else [], text) for number, text in wrong.items()
+    ]
+
+
+def _told_surely(setup: Setup) -> tuple[str, ...]:
+    if setup.truncates or (setup.ties and setup.ordered) or setup.history.get("deletes") == "ignore":
+        return SURE if setup.history.get("deletes") != "ignore" else ("read", "rejected")
+    return (*SURE, "applied", "unchanged", "conflicts")
+
+
+def oracle_of(setup: Setup, winner: Winner = by_content) -> Model:
+    return Model(setup.feed, setup.history, winner=winner)
+
+
+def _compared(
+    setup: Setup, histories: Sequence[History], place: int, after: Table, model: Model, case: Case
+) -> Iterator[tuple[int, str]]:
+    have = split(without(after, own_to_leave_out(case)), setup)
+    want = split(Table(model.table(), _kinds(model)), setup)
+    for number, history in enumerate(histories):
+        mine, theirs = have.get(number, ()), want.get(number, ())
+        if mine != theirs and mine not in (other for other in alternatives(setup, number, history[:place])):
+            yield number, f"after batch {place}\n  engine: {_shown(mine)}\n  oracle: {_shown(theirs)}"
+
+
+def _shown(rows: Rows) -> str:
+    listed = rows if isinstance(rows, tuple) else ()
+    return (
+        "".join(f"\n    {' '.join(f'{name}={value!r}' for name, value in sorted(row))}" for row in listed)
+        or "nothing"
+    )
+
+
+def _kinds(model: Model) -> dict[str, str]:
+    return {name: kind for name, (_, kind) in model.schema.columns.items()}
+
+
+def split(table: Table, setup: Setup) -> dict[int, Rows]:
+    """The rows of each history. A log's are in order, without offset: that one counts the rows of all."""
+    is_log = setup.history["kind"] == "log"
+    parts: dict[int, list[frozenset[tuple[str, Any]]]] = {}
+    for row in table.rows:
+        kept = {name: value for name, value in row.items() if not (is_log and name == "offset")}
+        parts.setdefault(row["h"], []).append(canonical(kept, table.kinds))
+    return {number: tuple(rows if is_log else sorted(rows, key=sorted_by)) for number, rows in parts.items()}
+
+
+def sorted_by(row: frozenset[tuple[str, Any]]) -> str:
+    return repr(sorted(row))
+
+
+def alternatives(setup: Setup, number: int, batches: Sequence[Sequence[dict[str, Any]]]) -> Iterator[Rows]:
+    """What the oracle says for every way in which the history's conflicts can end (G6: by a hash that it does not know)."""
+    history: History = [list(rows) for rows in batches]
+    history += [[] for _ in range(BATCHES - len(history))]
+    rivals = _rivals(setup, history)
+    if not rivals:
+        return
+    for choice in product(*rivals.values()):
+        chosen = dict(zip(rivals, choice, strict=True))
+        model = oracle_of(setup, lambda events, chosen=chosen: _chosen(events, chosen))  # type: ignore[misc]
+        for batch in together(setup, [history])["batches"][: len(batches)]:
+            rows = [{**row, "h": number} for row in batch["rows"]]
+            model.apply({**batch, "rows": rows}, COLUMNS)
+        yield split(Table(model.table(), _kinds(model)), setup).get(number, ())
+
+
+def _rivals(setup: Setup, history: History) -> dict[Any, list[object]]:
+    """The contents that meet at one key and order."""
+    model = oracle_of(setup)
+    for batch in together(setup, [history])["batches"]:
+        model.apply(batch, COLUMNS)
+    found: dict[Any, list[object]] = {}
+    for key, events in model.delivered.events.items():
+        for event in distinct(events):
+            if event.kind == "upsert":
+                found.setdefault((key[1:], event.order), []).append(_without_history(event))
+    return {place: contents for place, contents in found.items() if len(contents) > 1}
+
+
+def _without_history(event: Event) -> object:
+    values = frozenset((name, value) for name, value in event.values.items() if name != "h")
+    return event.sets, event.keeps, values
+
+
+def _chosen(events: Sequence[Event], chosen: dict[Any, object]) -> Event:
+    wanted = chosen.get((events[0].key[1:], events[0].order))
+    return next((event for event in events if _without_history(event) == wanted), by_content(events))
+
+
+def smallest(found: Difference, opened: Open, name: str) -> Difference:
+    """The history with all rows taken out that are not needed for a difference; one table for each round."""
+    for turn in range(20):
+        smaller = list(_smaller(found.history))
+        again = [
+            other for other in differences(found.setup, smaller, opened, f"{name}_{turn}") if other.history
+        ]
+        if not again:
+            return found
+        found = min(again, key=lambda other: sum(map(len, other.history)))
+    return found
+
+
+def _smaller(history: History) -> Iterator[History]:
+    for place, rows in enumerate(history):
+        for at in range(len(rows)):
+            yield [
+                part if other != place else [*rows[:at], *rows[at + 1 :]]
+                for other, part in enumerate(history)
+            ]
+
+
+def redelivered(histories: Sequence[History], seed: int) -> list[History]:
+    """The same events of each history: some twice, in another order, in other batches (G6)."""
+    dice = random.Random(seed)
+    others = []
+    for history in histories:
+        rows = [row for batch in history for row in batch]
+        others.append(delivered([*rows, *(row for row in rows if dice.random() < 0.3)], dice))
+    return others
+
+
+def final(setup: Setup, histories: Sequence[History], opened: Open, name: str) -> dict[int, Rows]:
+    """The rows of each history after the last batch."""
+    case = together(setup, histories, name)
+    return split(without(played(case, opened).table(), own_to_leave_out(case)), setup)
+
+
+def played(case: Case, opened: Open) -> Dataset:
+    dataset = opened(case)
+    for place, batch in enumerate(case["batches"], 1):
+        dataset.apply(batch, case["schema"], place)
+    return dataset
+
+
+def unequal(one: dict[int, Rows], other: dict[int, Rows]) -> list[int]:
+    """The histories whose rows are not the same."""
+    return [
+        number for number in sorted(one.keys() | other.keys()) if one.get(number, ()) != other.get(number, ())
+    ]
+
+
+def counted(table: Table) -> Counter[frozenset[tuple[str, Any]]]:
+    """Live rows as a multiset, for R2."""
+    return Counter(
+        frozenset((name, plain(value)) for name, value in row)
+        for row in (canonical(row, table.kinds) for row in table.rows)
+    )

@@ -1,0 +1,64 @@
+"""The oracle's own properties over random histories, without Spark: quick, and Hypothesis makes a counterexample small."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.conformance.by_oracle import ByOracle
+from tests.conformance.compare import Table
+from tests.conformance.invariants import broken
+from tests.conformance.properties import live_rows
+from tests.properties.histories import BATCHES, History, random_history, together
+from tests.properties.judge import counted, differences, final, played, redelivered, unequal
+from tests.properties.setups import COLUMNS, Setup, setups
+
+ALL = list(setups())
+ANY_DELIVERY = [setup for setup in ALL if setup.converges]
+SEEDS = st.integers(0, 2**32)
+
+
+def history_of(setup: Setup, seed: int) -> History:
+    return random_history(setup, random.Random(seed))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(ANY_DELIVERY), SEEDS, SEEDS)
+def test_G6_no_delivery_matters(setup: Setup, seed: int, other: int) -> None:
+    history = history_of(setup, seed)
+    first = final(setup, [history], ByOracle, "first")
+    assert unequal(first, final(setup, redelivered([history], other), ByOracle, "other")) == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from([setup for setup in ALL if setup.history["kind"] == "versions"]), SEEDS)
+def test_V7_after_every_batch(setup: Setup, seed: int) -> None:
+    case = together(setup, [history_of(setup, seed)])
+    dataset, before = ByOracle(case), Table()
+    for place in range(BATCHES):
+        dataset.apply(case["batches"][place], COLUMNS, place + 1)
+        after = dataset.table()
+        assert broken(case, before, after) == []
+        before = after
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from([s for s in ALL if s.feed["kind"] not in ("append", "ledger")]), SEEDS)
+def test_R2_three_histories_hold_one_truth(setup: Setup, seed: int) -> None:
+    if setup.history.get("deletes") == "ignore":
+        return
+    history = history_of(setup, seed)
+    truths = []
+    for kind in ("log", "current", "versions"):
+        same = setup.history if setup.history["kind"] == kind else {"kind": kind}
+        case = {**together(setup, [history]), "history": same}
+        truths.append(counted(live_rows(case, played(case, ByOracle))))
+    assert truths[0] == truths[1] == truths[2]
+
+
+@pytest.mark.parametrize("setup", [pytest.param(setup, id=setup.name) for setup in ALL])
+def test_the_judge_agrees_with_itself(setup: Setup) -> None:
+    histories = [history_of(setup, seed) for seed in range(20)]
+    assert differences(setup, histories, ByOracle, "itself") == []

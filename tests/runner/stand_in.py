@@ -1,0 +1,136 @@
+"""A project on the disk, and a table in memory in place of Spark and Delta: the same interface, no JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.sources.datasets import put
+
+from lakebed.control import ControlStore, open_store
+from lakebed.errors import BatchError
+from lakebed.manifest import Dataset, Project, Spark
+from lakebed.runner import Edges, RunOutcome, run_project
+from lakebed.sources import FoundFile
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Report:
+    batch: int
+    read: int
+    version: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"batch": self.batch, "read": self.read, "version": self.version}
+
+
+@dataclass
+class MemoryTable:
+    """Applies a batch once, refuses gaps (G1) and times that go back (G2); `bad` files cannot be applied."""
+
+    applied: list[dict[str, Any]] = field(default_factory=list)
+    bad: set[str] = field(default_factory=set)
+
+    @property
+    def last_batch(self) -> int:
+        return len(self.applied)
+
+    def apply(
+        self, rows: Any, *, batch: int, system_time: datetime, event_time: datetime | None, inputs: Any
+    ) -> Report:
+        assert [one["path"] for one in inputs] == list(rows)
+        assert batch == self.last_batch + 1, "batch_gap"
+        assert not self.applied or system_time >= self.applied[-1]["system_time"], "system_time_backwards"
+        if refused := self.bad & set(rows):
+            raise BatchError(f"bad rows in {sorted(refused)}", code="bad_rows")
+        self.applied.append(
+            {"batch": batch, "files": list(rows), "system_time": system_time, "event_time": event_time}
+        )
+        return Report(batch, len(rows), batch - 1)
+
+
+@dataclass(frozen=True)
+class MemoryRows:
+    frame: list[str]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class World:
+    """A project with memory tables. `spark_starts` counts how often a session was asked for."""
+
+    root: Path
+    control: str = "sqlite:///.lakebed/control.db"
+    datasets: tuple[Dataset, ...] = ()
+    tables: dict[str, MemoryTable] = field(default_factory=dict)
+    clock: datetime = START
+    spark_starts: int = 0
+    pauses: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        (self.root / "landing").mkdir(parents=True, exist_ok=True)
+
+    @property
+    def project(self) -> Project:
+        return Project(
+            name="test",
+            root=self.root,
+            landing=str(self.root / "landing"),
+            warehouse=str(self.root / "warehouse"),
+            control=self.control,
+            spark=Spark(),
+            datasets=self.datasets,
+        )
+
+    def add(self, name: str, feed: dict[str, Any] | None = None, **source: Any) -> World:
+        """A dataset whose files are `<name>/<day>.csv`."""
+        manifest: dict[str, Any] = {
+            "dataset": name,
+            "source": {"files": f"{name}/{{day:%Y%m%d}}.csv", "format": "csv"} | source,
+            "feed": feed or {"kind": "snapshot", "key": ["id"]},
+            "history": {"kind": "log"},
+        }
+        if "event_time" not in source:
+            manifest["source"]["event_time"] = {"from": "path", "part": "day"}
+        self.datasets = (*self.datasets, Dataset.model_validate(manifest))
+        self.tables.setdefault(name, MemoryTable())
+        return self
+
+    def land(self, *paths: str, text: str = "id\n1\n") -> None:
+        for path in paths:
+            put(self.root / "landing", path, text)
+
+    def spark(self) -> str:
+        self.spark_starts += 1
+        return "no session"
+
+    def now(self) -> datetime:
+        self.clock += timedelta(seconds=1)
+        return self.clock
+
+    def open_table(self, _spark: Any, dataset: Dataset, path: Path) -> MemoryTable:
+        assert (
+            path == self.root / "warehouse" / dataset.name.partition(".")[0] / dataset.name.partition(".")[2]
+        )
+        return self.tables[dataset.name]
+
+    def read(self, _spark: Any, _dataset: Dataset, _root: Path, files: Sequence[FoundFile]) -> Any:
+        return MemoryRows([file.path for file in files])
+
+    @property
+    def edges(self) -> Edges:
+        return Edges(open_table=self.open_table, read=self.read, pause=self.pauses.append)
+
+    def run(self, **options: Any) -> RunOutcome:
+        return run_project(self.project, spark=self.spark, now=self.now, edges=self.edges, **options)
+
+    def store(self) -> ControlStore:
+        return open_store(self.control, base=self.root)
+
+    def files(self, name: str) -> list[list[str]]:
+        return [batch["files"] for batch in self.tables[name].applied]

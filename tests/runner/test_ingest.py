@@ -1,0 +1,362 @@
+"""The runner on a table in memory."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runner.stand_in import START, MemoryTable, World
+
+from lakebed.errors import BatchError, ConflictError, ManifestError, SetupError, TableError, TransientError
+from lakebed.runner import BatchOutcome, DatasetOutcome, Silent, pending_files, replan, run_project, status
+
+DAYS = [f"a.t/2024010{day}.csv" for day in (1, 2, 3)]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path).add("a.t")
+
+
+def test_each_new_snapshot_is_one_batch_in_order(world: World) -> None:
+    world.land(*reversed(DAYS))
+    outcome = world.run()
+    assert world.files("a.t") == [[day] for day in DAYS]
+    assert [batch.number for batch in outcome.datasets[0].batches] == [1, 2, 3]
+    assert outcome.datasets[0].state == "done"
+    assert outcome.failed == ()
+    assert world.tables["a.t"].applied[0]["event_time"] == datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def test_where_nothing_is_new_no_session_starts(world: World) -> None:
+    assert world.run().datasets[0].state == "idle"
+    assert world.spark_starts == 0
+    world.land(*DAYS)
+    world.run()
+    started = world.spark_starts
+    assert started > 0
+    assert world.run().datasets[0].state == "idle"
+    assert world.spark_starts == started
+
+
+def test_the_store_knows_plan_report_and_event(world: World) -> None:
+    world.land(DAYS[0])
+    world.run()
+    with world.store() as store:
+        batch = store.last_done("a.t")
+        assert batch is not None
+        assert [one.path for one in batch.plan.inputs] == [DAYS[0]]
+        assert batch.report == {"batch": 1, "read": 1, "version": 0}
+        assert [(event.dataset, event.batch, event.table_version) for event in store.events()] == [
+            ("a.t", 1, 0)
+        ]
+        run = store.last_run("a.t")
+        assert run is not None
+        assert (run.state, run.batches) == ("done", 1)
+
+
+def test_the_plan_lies_beside_the_table_not_in_it(world: World) -> None:
+    world.land(DAYS[0])
+    world.run()
+    path = world.root / "warehouse" / "a" / "t__lakebed" / "batches" / "00000001.json"
+    kept = json.loads(path.read_text())
+    assert kept["inputs"][0]["path"] == DAYS[0]
+    assert kept["event_time"] == "2024-01-01T00:00:00+00:00"
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_G1_a_batch_the_table_has_is_only_marked_done(world: World) -> None:
+    """A run died after the commit and before it could say so."""
+    world.land(*DAYS)
+    table = world.tables["a.t"]
+    real = table.apply
+
+    def dies(rows: Any, **batch: Any) -> Any:
+        real(rows, **batch)
+        raise KeyboardInterrupt
+
+    table.apply = dies  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        world.run()
+    with world.store() as store:
+        open_batch = store.open_batch("a.t")
+        assert open_batch is not None
+        assert open_batch.number == 1
+        run = store.last_run("a.t")
+        assert run is not None
+        assert run.state == "failed"
+    table.apply = real  # type: ignore[method-assign]
+    outcome = world.run()
+    assert [batch.already_applied for batch in outcome.datasets[0].batches] == [True, False, False]
+    assert world.files("a.t") == [[day] for day in DAYS]
+
+
+def test_a_retry_reads_the_plan_never_the_folder_again(world: World) -> None:
+    world.add("b.t", feed={"kind": "append"}, event_time={"from": "system"})
+    world.land("b.t/20240101.csv", "b.t/20240102.csv")
+    world.tables["b.t"].bad = {"b.t/20240102.csv"}
+    assert world.run().failed[0].dataset == "b.t"
+    world.land("b.t/20240100.csv", "b.t/20240103.csv")
+    world.tables["b.t"].bad = set()
+    world.run()
+    assert world.files("b.t") == [["b.t/20240101.csv", "b.t/20240102.csv"], ["b.t/20240103.csv"]]
+
+
+def test_a_failing_batch_blocks_its_own_dataset_only(world: World) -> None:
+    world.add("b.t").add("c.t")
+    world.land(*DAYS, "b.t/20240101.csv", "b.t/20240102.csv", "c.t/20240101.csv")
+    world.tables["b.t"].bad = {"b.t/20240101.csv"}
+    outcome = world.run()
+    assert [(one.dataset, one.state) for one in outcome.datasets] == [
+        ("a.t", "done"),
+        ("b.t", "failed"),
+        ("c.t", "done"),
+    ]
+    assert world.files("b.t") == []
+    assert outcome.failed[0].error is not None
+    assert outcome.failed[0].error.code == "bad_rows"
+    assert outcome.as_dict()["datasets"][1]["error"]["code"] == "bad_rows"
+    with world.store() as store:
+        run = store.last_run("b.t")
+        assert run is not None
+        assert run.error is not None
+        assert run.error["code"] == "bad_rows"
+
+
+def test_only_the_datasets_that_are_named(world: World) -> None:
+    world.add("b.t").land(*DAYS, "b.t/20240101.csv")
+    assert [one.dataset for one in world.run(datasets=["B.T"]).datasets] == ["b.t"]
+    assert world.files("a.t") == []
+    with pytest.raises(ManifestError):
+        world.run(datasets=["nobody.knows"])
+
+
+def test_G2_system_time_never_goes_back(world: World) -> None:
+    world.land(DAYS[0])
+    world.clock = START + timedelta(days=300)
+    world.run()
+    world.clock = START
+    world.land(*DAYS[1:])
+    world.run()
+    times = [batch["system_time"] for batch in world.tables["a.t"].applied]
+    assert times[0] > START + timedelta(days=299)
+    assert times == [times[0]] * 3
+
+
+def test_a_retry_keeps_its_system_time(world: World) -> None:
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = {DAYS[0]}
+    world.run()
+    with world.store() as store:
+        planned = store.open_batch("a.t")
+    assert planned is not None
+    world.clock += timedelta(days=9)
+    world.tables["a.t"].bad = set()
+    world.run()
+    assert world.tables["a.t"].applied[0]["system_time"] == planned.plan.system_time
+
+
+def test_a_lost_store_is_rebuilt_from_the_plans_beside_the_table(world: World) -> None:
+    world.land(*DAYS[:2])
+    world.run()
+    with world.store() as store:
+        before = [batch.plan for batch in store.batches("a.t")]
+    for file in (world.root / ".lakebed").iterdir():
+        file.unlink()
+    world.land(DAYS[2])
+    outcome = world.run()
+    assert [batch.already_applied for batch in outcome.datasets[0].batches] == [True, True, False]
+    assert world.files("a.t") == [[day] for day in DAYS]
+    with world.store() as store:
+        assert [batch.plan for batch in store.batches("a.t")][:2] == before
+
+
+def test_an_unapplied_plan_of_a_lost_store_is_carried_out_as_it_was(world: World) -> None:
+    world.land(DAYS[1])
+    world.tables["a.t"].bad = {DAYS[1]}
+    world.run()
+    for file in (world.root / ".lakebed").iterdir():
+        file.unlink()
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = set()
+    world.run()
+    assert world.files("a.t") == [[DAYS[1]], [DAYS[0]]]
+
+
+def test_files_are_never_taken_for_loaded_because_of_someone_elses_batch(world: World) -> None:
+    """Store and plans are both gone, or something else writes the table: its numbers mean nothing to us."""
+    world.tables["a.t"].applied = [{"batch": 1, "files": ["who knows"], "system_time": START}]
+    world.land(*DAYS)
+    error = world.run().failed[0].error
+    assert isinstance(error, TableError)
+    assert error.code == "unknown_batches"
+    with world.store() as store:
+        assert store.last_batch("a.t") is None
+    assert pending(world) == DAYS
+
+
+def pending(world: World) -> list[str]:
+    with world.store() as store:
+        return pending_files(world.project, world.project.dataset("a.t"), store)
+
+
+def test_a_planned_file_that_changed_is_not_read(world: World) -> None:
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = {DAYS[0]}
+    world.run()
+    world.tables["a.t"].bad = set()
+    world.land(DAYS[0], text="id\n1\n2\n")
+    error = world.run().failed[0].error
+    assert error is not None
+    assert error.code == "input_changed"
+    assert world.files("a.t") == []
+    assert replan(world.project, "a.t", spark=world.spark, edges=world.edges) == 1
+    assert world.run().failed == ()
+    assert world.files("a.t") == [[DAYS[0]]]
+    kept = world.root / "warehouse" / "a" / "t__lakebed" / "batches"
+    assert sorted(one.name for one in kept.iterdir()) == ["00000001.dropped-1.json", "00000001.json"]
+
+
+def test_a_plan_that_the_table_holds_cannot_be_set_aside(world: World) -> None:
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = {DAYS[0]}
+    world.run()
+    world.tables["a.t"].applied = [{"batch": 1, "files": [DAYS[0]], "system_time": START}]
+    with pytest.raises(TableError, match="in the table already"):
+        replan(world.project, "a.t", spark=world.spark, edges=world.edges)
+    world.run()
+    assert replan(world.project, "a.t", spark=world.spark, edges=world.edges) is None
+
+
+def test_passing_trouble_is_tried_again_with_the_same_plan(world: World) -> None:
+    world.land(DAYS[0])
+    table, troubles = world.tables["a.t"], [ConflictError("faster"), TransientError("busy")]
+    real = table.apply
+
+    def apply(rows: Any, **batch: Any) -> Any:
+        if troubles:
+            raise troubles.pop()
+        return real(rows, **batch)
+
+    table.apply = apply  # type: ignore[method-assign]
+    assert world.run().failed == ()
+    assert world.files("a.t") == [[DAYS[0]]]
+    assert world.pauses == [1.0, 2.0]
+
+
+def test_lasting_trouble_is_reported(world: World) -> None:
+    world.land(DAYS[0])
+
+    def apply(rows: Any, **batch: Any) -> Any:
+        raise ConflictError("always faster")
+
+    world.tables["a.t"].apply = apply  # type: ignore[method-assign]
+    error = world.run().failed[0].error
+    assert isinstance(error, ConflictError)
+    assert len(world.pauses) == 3
+
+
+def test_without_java_the_run_ends(world: World) -> None:
+    world.add("b.t").land(*DAYS, "b.t/20240101.csv")
+
+    def no_java() -> Any:
+        raise SetupError("no Java")
+
+    with pytest.raises(SetupError, match="no Java"):
+        run_project(world.project, spark=no_java, now=world.now, edges=world.edges)
+    with world.store() as store:
+        run = store.last_run("a.t")
+        assert run is not None
+        assert run.state == "failed"
+
+
+def test_two_plans_of_one_number_beside_the_table_are_refused(world: World) -> None:
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = {DAYS[0]}
+    world.run()
+    path = world.root / "warehouse" / "a" / "t__lakebed" / "batches" / "00000001.json"
+    other = json.loads(path.read_text())
+    other["inputs"][0]["size"] += 1
+    path.write_text(json.dumps(other))
+    error = world.run().failed[0].error
+    assert error is not None
+    assert error.code == "plan_differs"
+    path.write_text("{")
+    error = world.run().failed[0].error
+    assert error is not None
+    assert error.code == "plan_broken"
+
+
+def test_progress_is_told_in_order(world: World) -> None:
+    heard: list[Any] = []
+
+    class Watch(Silent):
+        def dataset_started(self, dataset: str) -> None:
+            heard.append(dataset)
+
+        def batch_started(self, dataset: str, number: int, files: Any) -> None:
+            heard.append((dataset, number, list(files)))
+
+        def batch_finished(self, outcome: BatchOutcome) -> None:
+            heard.append(outcome.number)
+
+        def dataset_finished(self, outcome: DatasetOutcome) -> None:
+            heard.append(outcome.state)
+
+    world.land(*DAYS[:2])
+    world.run(progress=Watch())
+    assert heard == ["a.t", ("a.t", 1, [DAYS[0]]), 1, ("a.t", 2, [DAYS[1]]), 2, "done"]
+
+
+def test_status_needs_no_session(world: World) -> None:
+    world.land(*DAYS)
+    [before] = status(world.project)
+    assert (before.last_batch, before.waiting, before.last_run) == (None, tuple(DAYS), None)
+    world.tables["a.t"].bad = {DAYS[1]}
+    world.run()
+    started = world.spark_starts
+    [after] = status(world.project)
+    assert after.last_batch is not None
+    assert after.open_batch is not None
+    assert (after.last_batch.number, after.open_batch.number, after.waiting) == (1, 2, tuple(DAYS[1:]))
+    assert json.loads(json.dumps(after.as_dict()))["last_run"]["error"]["code"] == "bad_rows"
+    assert world.spark_starts == started
+
+
+def test_a_missing_landing_folder_fails_the_dataset(world: World) -> None:
+    (world.root / "landing").rmdir()
+    error = world.run().failed[0].error
+    assert isinstance(error, ManifestError)
+
+
+def test_what_is_no_error_of_ours_is_not_hidden(world: World) -> None:
+    world.land(DAYS[0])
+
+    def apply(rows: Any, **batch: Any) -> Any:
+        raise ZeroDivisionError
+
+    world.tables["a.t"].apply = apply  # type: ignore[method-assign]
+    with pytest.raises(ZeroDivisionError):
+        world.run()
+
+
+def test_trouble_with_the_disk_is_a_sentence(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.land(DAYS[0])
+
+    def full(*_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.link", full)
+    error = world.run().failed[0].error
+    assert isinstance(error, BatchError)
+    assert "No space left" in error.what
+    monkeypatch.undo()
+    assert world.run().failed == ()
+
+
+def test_the_stand_in_is_strict() -> None:
+    with pytest.raises(AssertionError, match="batch_gap"):
+        MemoryTable().apply([], batch=2, system_time=START, event_time=None, inputs=[])

@@ -1,0 +1,246 @@
+"""Files as rows, through Spark."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from tests.sources.datasets import dataset, put
+
+from lakebed.errors import BatchError
+from lakebed.manifest import Dataset
+from lakebed.sources import FoundFile
+from lakebed.sources.formats import Rows, read_files
+
+MARKS = ("_lb_bad", "_lb_raw", "_lb_file", "_lb_line", "_lb_position")
+
+
+def read(spark: SparkSession, root: Path, of: Dataset, *files: FoundFile) -> Rows:
+    return read_files(spark, of, root, files)
+
+
+def in_order(rows: Rows) -> list[Row]:
+    return rows.frame.orderBy("_lb_position").collect()
+
+
+def data(rows: Rows) -> list[tuple[Any, ...]]:
+    """The data columns of all rows, in the order of the files."""
+    columns = [place for place, name in enumerate(rows.frame.columns) if name not in MARKS]
+    return [tuple(row[place] for place in columns) for row in in_order(rows)]
+
+
+def names(rows: Rows) -> list[str]:
+    return [name for name in rows.frame.columns if name not in MARKS]
+
+
+def bad(rows: Rows) -> list[tuple[str, str, int]]:
+    return [(row["_lb_bad"], row["_lb_raw"], row["_lb_line"]) for row in in_order(rows) if row["_lb_bad"]]
+
+
+def test_without_a_schema_everything_is_text(spark: SparkSession, tmp_path: Path) -> None:
+    rows = read(spark, tmp_path, dataset(), put(tmp_path, "in/a.csv", "id,name\n007,x\n2,\n"))
+    assert names(rows) == ["id", "name"]
+    assert data(rows) == [("007", "x"), ("2", None)]
+
+
+def test_types_are_seen_where_it_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(options={"inferSchema": True})
+    assert data(read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "id,n\n1,2.5\n"))) == [(1, 2.5)]
+
+
+def test_columns_are_matched_by_name_not_by_place(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="id bigint, name string")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "NAME,id\nx,1\n"))
+    assert names(rows) == ["id", "name"]
+    assert data(rows) == [(1, "x")]
+
+
+def test_files_with_other_headers_are_not_mixed_up(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="id bigint, name string, city string")
+    files = [
+        put(tmp_path, "in/a.csv", "id,name\n1,x\n2,y\n"),
+        put(tmp_path, "in/b.csv", "city,name,id\nRome,z,3\n"),
+    ]
+    assert data(read(spark, tmp_path, of, *files)) == [(1, "x", None), (2, "y", None), (3, "z", "Rome")]
+
+
+def test_G9_a_declared_column_that_the_file_lacks_stays_missing(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="id bigint, name string")
+    assert names(read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "id\n1\n"))) == ["id"]
+
+
+def test_a_column_that_is_not_declared_is_not_read_and_said(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="id bigint")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "id,secret\n1,x\n"))
+    assert data(rows) == [(1,)]
+    assert rows.notes == ("the column 'secret' is in the files, but not in source.schema: it is not read",)
+
+
+def test_G5_a_bad_cast_makes_a_bad_row_never_a_null(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="id bigint, day date, price decimal(6,2), ok boolean")
+    text = "id,day,price,ok\n1,2024-01-31,1.50,true\nx,2024-01-31,1,true\n3,2024-02-31,1,true\n4,,,\n5,2024-01-31,12345.00,no\n6,,,maybe\n"
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))
+    assert data(rows)[0] == (1, date(2024, 1, 31), Decimal("1.50"), True)
+    assert data(rows)[3] == (4, None, None, None)
+    assert [(why, line) for why, _, line in bad(rows)] == [("bad_cast", line) for line in (3, 4, 6, 7)]
+    assert bad(rows)[0][1] == "x,2024-01-31,1,true"
+
+
+def test_G5_a_row_with_too_few_or_too_many_values_is_bad(spark: SparkSession, tmp_path: Path) -> None:
+    either: tuple[dict[str, Any], ...] = ({"schema": "id bigint, name string"}, {})
+    for schema in either:
+        file = put(tmp_path, "in/a.csv", "id,name\n1,x\n2\n3,y,z\n")
+        rows = read(spark, tmp_path, dataset(**schema), file)
+        assert bad(rows) == [("unreadable", "2", 3), ("unreadable", "3,y,z", 4)]
+        assert rows.frame.where("_lb_bad is not null").count() == 2
+        assert rows.frame.count() == 3
+
+
+def test_a_time_of_day_is_no_instant(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would take today's date: another table on every replay."""
+    of = dataset(schema="t timestamp")
+    text = "t\n12:30\nT12:30:00\n2024-01-31T10:00:00+02:00\n2024-01-31 10:00:00.123456\n"
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))
+    assert [line for _, _, line in bad(rows)] == [2, 3]
+    instants = [value.astimezone(UTC) for (value,) in data(rows)[2:]]
+    assert instants[0] == datetime(2024, 1, 31, 8, tzinfo=UTC)
+
+
+def test_formats_of_dates_and_times_are_honoured(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="d date, n int", options={"dateFormat": "dd.MM.yyyy"})
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "d,n\n31.01.2024,1\n2024-01-31,2\n"))
+    assert data(rows)[0] == (date(2024, 1, 31), 1)
+    assert [line for _, _, line in bad(rows)] == [3]
+
+
+def test_quotes_and_line_breaks_as_in_rfc_4180(spark: SparkSession, tmp_path: Path) -> None:
+    text = 'id,t\r\n1,"say ""hi"", then"\r\n2,"two\nlines"\r\n3,""\r\n4,\r\n5,back\\slash\r\n'
+    rows = read(spark, tmp_path, dataset(), put(tmp_path, "in/a.csv", text))
+    # An empty value is NULL, quoted or not, as everywhere in Spark: many exporters quote all they write.
+    expected = ['say "hi", then', "two\nlines", None, None, "back\\slash"]
+    assert data(rows) == [(str(place), value) for place, value in enumerate(expected, start=1)]
+    assert bad(rows) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (b"\xef\xbb\xbfid;name\n1;x\n", {"sep": ";"}),
+        ("id\tname\n1\tx\n".encode("utf-16"), {"sep": "\\t", "encoding": "UTF-16"}),
+        (b"# a comment\nid|name\n1|x\n", {"delimiter": "|", "comment": "#"}),
+        (b"\n\nid,name\n1,x\n", {}),
+        (b"'id','name'\n'1','x'\n", {"quote": "'"}),
+    ],
+)
+def test_dialects(spark: SparkSession, tmp_path: Path, text: bytes, options: dict[str, str]) -> None:
+    of = dataset(schema="name string, id int", options=options)
+    assert data(read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))) == [("x", 1)]
+
+
+def test_without_a_header_columns_come_by_place(spark: SparkSession, tmp_path: Path) -> None:
+    file = put(tmp_path, "in/a.csv", "1,x\n2,y\n")
+    rows = read(spark, tmp_path, dataset(options={"header": False}, schema="id int, name string"), file)
+    assert data(rows) == [(1, "x"), (2, "y")]
+    assert [row["_lb_line"] for row in in_order(rows)] == [1, 2]
+    assert names(read(spark, tmp_path, dataset(options={"header": False}), file)) == ["_c0", "_c1"]
+
+
+def test_compressed_files(spark: SparkSession, tmp_path: Path) -> None:
+    file = put(tmp_path, "in/a.csv.gz", gzip.compress(b"name,id\nx,1\n"))
+    assert data(read(spark, tmp_path, dataset(schema="id int, name string"), file)) == [(1, "x")]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("id,ID\n1,2\n", "duplicate_column"),
+        ("id,,x\n1,2,3\n", "empty_column_name"),
+        ("id,_lb_bad\n1,2\n", "reserved_name"),
+        ("a,b\n1,2\n", "missing_columns"),
+        (b"id,\xff\xfe\n1,2\n", "unreadable_file"),
+    ],
+)
+def test_headers_that_cannot_be_used(
+    spark: SparkSession, tmp_path: Path, text: str | bytes, code: str
+) -> None:
+    with pytest.raises(BatchError) as caught:
+        read(spark, tmp_path, dataset(schema="id int"), put(tmp_path, "in/a.csv", text))
+    assert caught.value.code == code
+    assert "in/a.csv" in str(caught.value)
+
+
+def test_an_empty_file_has_no_rows_where_columns_are_declared(spark: SparkSession, tmp_path: Path) -> None:
+    file = put(tmp_path, "in/a.csv", "")
+    rows = read(spark, tmp_path, dataset(schema="id int"), file)
+    assert (names(rows), data(rows)) == (["id"], [])
+    with pytest.raises(BatchError, match="its columns are not known"):
+        read(spark, tmp_path, dataset(), file)
+    only_header = put(tmp_path, "in/b.csv", "id\n")
+    assert data(read(spark, tmp_path, dataset(schema="id int"), file, only_header)) == []
+
+
+def test_odd_names_of_files_and_columns(spark: SparkSession, tmp_path: Path) -> None:
+    file = put(tmp_path, "in/we[i]rd {a} *?+ 100% ü.csv", "a.b,`c d`,é\n1,2,3\n")
+    rows = read(spark, tmp_path, dataset(), file)
+    assert names(rows) == ["a.b", "`c d`", "é"]
+    assert data(rows) == [("1", "2", "3")]
+    assert in_order(rows)[0]["_lb_file"] == file.path
+
+
+def test_positions_follow_the_files_and_their_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """Also where Spark cuts a file into splits and reads the biggest first."""
+    big = "id,pad\n" + "".join(f"{n},{'x' * 40}\n" for n in range(60_000))
+    files = [
+        put(tmp_path, "in/b.csv", "id,pad\n-2,\n-1,\n"),
+        put(tmp_path, "in/a.csv", big),
+        put(tmp_path, "in/c.csv", "id,pad\n60000,\n"),
+    ]
+    of = dataset(schema="id bigint", options={"multiLine": False})
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(2**20))
+    try:
+        found = [row["id"] for row in in_order(read(spark, tmp_path, of, *files))]
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(before))
+    assert found == list(range(-2, 60_001))
+
+
+def test_folders_of_the_path_become_columns(spark: SparkSession, tmp_path: Path) -> None:
+    pattern = "in/country={country}/year={year}/{file}.csv"
+    file = put(tmp_path, "in/country=DE/year=2024/a.csv", "id\n1\n")
+    rows = read(spark, tmp_path, dataset(pattern, schema="id int, year int"), file)
+    assert names(rows) == ["id", "country", "year"]
+    assert data(rows) == [(1, "DE", 2024)]
+
+
+def test_json_lines(spark: SparkSession, tmp_path: Path) -> None:
+    text = '{"id":1,"n":"a"}\n{"id":"x","n":"b"}\n{broken\n{"n":null,"id":3}\n'
+    of = dataset("in/{file}.json", format="json", schema="id bigint, n string")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", text))
+    assert [data(rows)[0], data(rows)[3]] == [(1, "a"), (3, None)]
+    assert bad(rows) == [("unreadable", '{"id":"x","n":"b"}', 2), ("unreadable", "{broken", 3)]
+    assert rows.frame.where("_lb_bad is not null").count() == 2
+
+
+def test_json_without_a_schema(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset("in/{file}.json", format="json")
+    assert data(read(spark, tmp_path, of, put(tmp_path, "in/a.json", '{"id":1}\n'))) == [(1,)]
+    with pytest.raises(BatchError, match="no readable record"):
+        read(spark, tmp_path, of, put(tmp_path, "in/b.json", "nonsense\n"))
+
+
+def test_parquet_by_name_and_type(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([("x", 1, 300), ("y", 2, 3)], "name string, id int, small int")
+    frame.coalesce(1).write.parquet(str(tmp_path / "made"))
+    part = next((tmp_path / "made").glob("part-*.parquet"))
+    file = put(tmp_path, "in/a.parquet", part.read_bytes())
+    of = dataset("in/{file}.parquet", format="parquet", schema="id bigint, NAME string, small tinyint")
+    rows = read(spark, tmp_path, of, file)
+    assert names(rows) == ["id", "NAME", "small"]
+    assert data(rows)[1] == (2, "y", 3)
+    assert [why for why, _, _ in bad(rows)] == ["bad_cast"]
