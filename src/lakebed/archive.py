@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from lakebed.cache import cache_folder
@@ -21,8 +22,9 @@ _KEPT = 4  # one for each environment in use; an archive has about 200 MB
 def archive_options(java: Java, jars: Sequence[Path]) -> list[str]:
     """Java's options to use the archive; none if there is no archive for this Java and these jars."""
     for archive in cache_folder("classes").glob(f"{_key(java, jars)}-*.jsa"):
-        if archive.stem.rpartition("-")[2] == str(archive.stat().st_size):
-            return options_to_use(archive)
+        with suppress(OSError):  # another process may tidy up right now
+            if archive.stem.rpartition("-")[2] == str(archive.stat().st_size):
+                return options_to_use(archive)
     return []
 
 
@@ -35,8 +37,9 @@ def keep_archive(made: Path, java: Java, jars: Sequence[Path]) -> None:
     """Moves a new archive, from a folder on the same disk, to where the next start looks for it."""
     folder = cache_folder("classes")
     made.replace(folder / f"{_key(java, jars)}-{made.stat().st_size}.jsa")
-    for old in sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime)[:-_KEPT]:
-        old.unlink(missing_ok=True)
+    with suppress(OSError):
+        for old in sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime)[:-_KEPT]:
+            old.unlink(missing_ok=True)
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:

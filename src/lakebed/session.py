@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakebed.archive import archive_options
-from lakebed.cache import cache_folder, not_writable
+from lakebed.cache import cache_folder
 from lakebed.errors import SetupError
 from lakebed.jars import delta_jars
 from lakebed.java import Java, require_java
@@ -157,7 +158,7 @@ def _memory_mib() -> int:
 
 def _java_options(java: Java, jars: Sequence[Path], settings: Mapping[str, str], *, short: bool) -> str:
     log4j = Path(str(resources.files("lakebed").joinpath("log4j2.properties"))).as_uri()
-    options = [f"-Dlog4j2.configurationFile={log4j}", f"-XX:ErrorFile={cache_folder('logs')}/crash-%p.log"]
+    options = [f"-Dlog4j2.configurationFile={log4j}"]
     if is_local(settings["spark.master"]):
         options += archive_options(java, jars)
     if short:
@@ -177,7 +178,8 @@ def _start_jvm(settings: Mapping[str, str], java_options: str) -> None:
         return
     _log = _new_log_file()
     conf = SparkConf(loadDefaults=False)
-    conf.setAll([*settings.items(), (_JAVA_OPTIONS, java_options)])
+    crash = f'"-XX:ErrorFile={_log.with_suffix("")}-crash.log"'
+    conf.setAll([*settings.items(), (_JAVA_OPTIONS, f"{crash} {java_options}")])
     with _log.open("ab") as output:
         try:
             gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
@@ -189,15 +191,16 @@ def _start_jvm(settings: Mapping[str, str], java_options: str) -> None:
 
 
 def _new_log_file() -> Path:
-    folder = cache_folder("logs")
-    for old in sorted(folder.glob("spark-*.log"))[: -(_LOGS_KEPT - 1)]:
-        old.unlink(missing_ok=True)
-    path = folder / f"spark-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    """In the cache, where the last few are kept; in a folder of its own where the cache is only to be read."""
+    name = f"spark-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
     try:
-        path.touch()
-    except OSError as error:
-        raise not_writable(folder, error) from error
-    return path
+        folder = cache_folder("logs")
+        (folder / name).touch()
+    except (SetupError, OSError):
+        return Path(tempfile.mkdtemp(prefix="lakebed-"), name)
+    for old in sorted(folder.glob("spark-*.log"))[:-_LOGS_KEPT]:
+        old.unlink(missing_ok=True)
+    return folder / name
 
 
 def _opened(settings: Mapping[str, str]) -> SparkSession:

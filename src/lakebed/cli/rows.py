@@ -43,7 +43,7 @@ class Rows:
 
 def first_rows(frame: DataFrame, limit: int) -> Rows:
     """The first rows, in the frame's order."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - the command line must start without Spark
+    from pyspark.sql import functions as F  # noqa: PLC0415 - the command line must start without Spark
 
     columns = [F.col(f"`{name.replace('`', '``')}`") for name in frame.columns]
     taken = frame.select(F.to_json(F.struct(*columns), _AS_JSON)).take(limit)

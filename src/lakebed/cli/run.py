@@ -54,7 +54,7 @@ def run(
 
 def _tell(outcome: RunOutcome) -> None:
     for one in outcome.failed:
-        assert one.error is not None  # noqa: S101 - that is what failed means
+        assert one.error is not None
         one.error.where = one.error.where or one.dataset
         show_error(one.error, as_json=False)
     batches = sum(len(one.batches) for one in outcome.datasets)

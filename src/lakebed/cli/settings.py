@@ -21,5 +21,5 @@ class Settings:
 
 def settings(context: typer.Context) -> Settings:
     found = context.obj
-    assert isinstance(found, Settings)  # noqa: S101 - the application's callback has set it
+    assert isinstance(found, Settings)
     return found

@@ -53,7 +53,7 @@ def show(
 
 def ordered_rows(project: Project, dataset: Dataset, spark: Callable[[], SparkSession]) -> DataFrame:
     """The table as its history keeps it, in an order that a person can follow."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - the command line must start without Spark
+    from pyspark.sql import functions as F  # noqa: PLC0415 - the command line must start without Spark
 
     rows = _table(project, dataset, spark).read()
     own, key = dataset.history.own, list(getattr(dataset.feed, "key", ()))

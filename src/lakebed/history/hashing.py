@@ -44,7 +44,7 @@ def family(kind: DataType) -> str:
     return kind.typeName()
 
 
-def canonical(value: Column, kind: DataType) -> Column:
+def canonical(value: Column, kind: DataType) -> Column:  # noqa: PLR0911 - one line per type
     """`value` in the one form that equal values share (G4), of a type that can be hashed."""
     if isinstance(kind, _INTEGERS):
         return value.cast("bigint")

@@ -248,14 +248,7 @@ def _require(
         for name in getattr(feed, option, ()):
             if find(name, sources) is None:
                 raise _missing(name, f"is named in {option}", code)
-    needed: dict[str, str] = {}
-    if feed.event_time_column:
-        needed[feed.event_time_column.column] = "is the declared event time"
-    if isinstance(history, Versions) and history.valid_from:
-        needed[history.valid_from] = "is named in valid_from"
-    if isinstance(feed, (Updates, Changes)) and feed.present_columns:
-        needed[feed.present_columns] = "is named in present_columns"
-    for name, why in needed.items():
+    for name, why in _needed_columns(feed, history).items():
         if find(name, sources) is None:
             raise _missing(name, why, "missing_column")
     stored = [f.name for f in columns]
@@ -269,6 +262,17 @@ def _require(
             raise _missing(
                 ", ".join(lost), "is in the table, and on_missing_column is fail", "missing_column"
             )
+
+
+def _needed_columns(feed: Feed, history: History) -> dict[str, str]:
+    needed: dict[str, str] = {}
+    if feed.event_time_column:
+        needed[feed.event_time_column.column] = "is the declared event time"
+    if isinstance(history, Versions) and history.valid_from:
+        needed[history.valid_from] = "is named in valid_from"
+    if isinstance(feed, (Updates, Changes)) and feed.present_columns:
+        needed[feed.present_columns] = "is named in present_columns"
+    return needed
 
 
 def _column_lists(feed: Feed, history: History) -> dict[str, Sequence[str]]:

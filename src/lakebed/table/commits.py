@@ -38,14 +38,14 @@ from lakebed.history.columns import (
     REASON,
     SETS,
     pack,
-    quote_ident,
 )
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape
 from lakebed.manifest import Log, Versions
-from lakebed.table.context import Replacement, WritePlan
+from lakebed.table.context import WritePlan
 from lakebed.table.opening import Tables
-from lakebed.tables.delta import Commit, DeltaTable, Head, empty_frame, quote_text
+from lakebed.tables.delta import Commit, Head, empty_frame
+from lakebed.tables.replacement import equals, replace
 
 REJECTED = StructType(
     [
@@ -120,13 +120,10 @@ def write_rejected(tables: Tables, rows: DataFrame, batch: int, attempt: str) ->
 
 def written_tables(tables: Tables, plan: WritePlan) -> list[str]:
     """Which tables a batch writes besides the truth."""
-    names = []
-    if plan.heads is not None and (plan.heads.written or plan.heads.gone):
-        names.append("heads")
-    if plan.state is not None and (plan.state.written or plan.state.gone):
-        names.append("state")
+    named = {"heads": plan.heads, "state": plan.state}
+    names = [name for name, rows in named.items() if rows is not None and not rows.is_empty]
     if tables.truth != "target" and (
-        plan.appended is not None or (plan.target is not None and (plan.target.written or plan.target.gone))
+        plan.appended is not None or (plan.target is not None and not plan.target.is_empty)
     ):
         names.append("target")
     return names
@@ -170,33 +167,10 @@ def write_target(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, 
         return table.append(empty, commit)
     is_open = ""
     if isinstance(shape.history, Versions) and plan.target.open_only:
-        is_open = _open_predicate(shape.history)
+        is_open = equals(
+            shape.history.own("is_current"), shape.history.flag[0] if shape.history.flag else None
+        )
     return replace(table, plan.target, is_open, commit, empty=first)
-
-
-def _open_predicate(history: Versions) -> str:
-    flag = f"t.{quote_ident(history.own('is_current'))}"
-    if history.flag is None:
-        return flag
-    return f"{flag} = {quote_text(history.flag[0])}"
-
-
-def replace(table: DeltaTable, rows: Replacement, where: str, commit: Commit, *, empty: bool) -> Head:
-    """One commit for a staged replacement, by the cheapest way that is right (LAB.md)."""
-    if empty or (not rows.replaced and not rows.gone):
-        return table.append(rows.rows, commit)
-    if not rows.written:
-        return table.remove(rows.staged, rows.columns, where, commit)
-    also = f"{where} AND " if where else ""
-    names = [quote_ident(name) for name in rows.columns]
-    if not rows.gone:
-        same = " AND ".join(f"t.{name} = s.{name}" for name in names)
-        return table.replace(rows.rows, also + same, commit)
-    listed = ", ".join(names)
-    mine = ", ".join(f"t.{name}" for name in names)
-    key = f"({mine})" if len(names) > 1 else mine
-    condition = f"{also}{key} IN (SELECT {listed} FROM parquet.{quote_ident(rows.staged)})"
-    return table.replace(rows.rows, condition, commit)
 
 
 def facts_of(

@@ -14,6 +14,7 @@ from lakebed.history.columns import FIRST, OPENED, SEED, SK, key_names, with_key
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape
 from lakebed.manifest import Changes, Log, Versions
+from lakebed.tables.replacement import Replacement
 from lakebed.tables.staging import Staging
 
 BROADCAST_ROWS = 1_000_000
@@ -114,22 +115,6 @@ def journaled(shape_feed: Any, history: Any) -> bool:
         return True
     initial = history.initial if isinstance(history, Versions) else None
     return isinstance(shape_feed, Changes) and initial is not None and initial.keys == "first_batch"
-
-
-@dataclass
-class Replacement:
-    """Rows that take the place of others: staged, with GONE rows that only remove.
-
-    `columns` identify a row; `open_only` says that nothing but live rows is replaced.
-    """
-
-    staged: str
-    rows: DataFrame
-    columns: list[str]
-    replaced: int
-    gone: int
-    written: int
-    open_only: bool = False
 
 
 @dataclass

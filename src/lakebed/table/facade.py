@@ -188,7 +188,7 @@ class Table(Reading):
         reads: Mapping[str, int] = facts["reads"]
         truth = self.tables.named(self.tables.truth).read()
         try:
-            shape = self._known_shape(book, moment)
+            shape = self._known_shape(book)
             ctx = Context(shape, moment, staging, self._before_at(reads, facts["base"]))
             if self.tables.truth == "journal":
                 mine = journal_events(ctx, truth.where(F.col("_lb_batch") == moment.batch)).drop("_lb_bucket")
@@ -208,7 +208,7 @@ class Table(Reading):
         finally:
             staging.clear()
 
-    def _known_shape(self, book: Book, moment: Moment) -> Shape:
+    def _known_shape(self, book: Book) -> Shape:
         incoming = StructType([*book.known.data, *book.known.kept])
         return shape_of(incoming, self.feed, self.history, book.known, batch_time_declared=bool(book.timed))
 

@@ -19,8 +19,9 @@ from lakebed.history.columns import (
     with_key,
 )
 from lakebed.manifest import Log
-from lakebed.table.context import Context, Replacement
+from lakebed.table.context import Context
 from lakebed.table.write_sets import current_write_set
+from lakebed.tables.replacement import Replacement
 
 
 def state_of_log(ctx: Context, log_rows: DataFrame) -> Replacement:

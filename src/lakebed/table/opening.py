@@ -107,15 +107,15 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partition_by: 
 
 
 def _changed(where: str, recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> SettingsChangedError:
-    differences = []
-    for part in ("feed", "history"):
-        before, after = recorded[part], wanted[part]
-        for name in sorted(set(before) | set(after)):
-            if before.get(name) != after.get(name):
-                differences.append(f"{part}.{name} was {before.get(name)!r}, is {after.get(name)!r}")
-    for name in ("partition_by", "hash_recipe", "format"):
-        if recorded[name] != wanted[name]:
-            differences.append(f"{name} was {recorded[name]!r}, is {wanted[name]!r}")
+    parts = [(part, recorded[part], wanted[part]) for part in ("feed", "history")]
+    whole = {name: recorded[name] for name in ("partition_by", "hash_recipe", "format")}
+    parts.append(("table", whole, {name: wanted[name] for name in whole}))
+    differences = [
+        f"{part}.{name} was {before.get(name)!r}, is {after.get(name)!r}"
+        for part, before, after in parts
+        for name in sorted(set(before) | set(after))
+        if before.get(name) != after.get(name)
+    ]
     return SettingsChangedError(
         f"the table was made with other settings: {'; '.join(differences)}",
         where=where,

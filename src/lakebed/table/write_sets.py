@@ -21,7 +21,8 @@ from lakebed.history.columns import (
     key_names,
 )
 from lakebed.manifest import Current, Log, Versions
-from lakebed.table.context import Context, Replacement
+from lakebed.table.context import Context
+from lakebed.tables.replacement import Replacement
 from lakebed.tables.staging import numbered
 
 

@@ -55,7 +55,7 @@ class Staging:
         return self.spark.read.schema(schema).parquet(self.path(name))
 
 
-def numbered(
+def numbered(  # noqa: PLR0913 - what to number, from where, and what to count on the way
     staging: Staging,
     rows: DataFrame,
     name: str,
