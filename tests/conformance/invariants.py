@@ -74,13 +74,14 @@ def _versions(case: Case, table: Table) -> Iterator[str]:
         for (_, end, row), (start, _, _) in pairwise(full):
             if end is None or end > start:
                 yield f"V7: versions of {key} overlap: one ends at {end}, one starts at {start}"
-            elif end < start and not named.own(row, "is_deleted") and not _ended_empty(spans, named, end):
+            elif end < start and not _deleted(named, row, rows, all_full=len(full) == len(rows)):
                 yield f"V7: a gap of {key} from {end} to {start} without a delete"
 
 
-def _ended_empty(spans: Sequence[tuple[Any, Any, Row]], named: _Named, end: Any) -> bool:
-    """Whether a version that was deleted at once stands where another one ends."""
-    return any(start == stop == end and named.own(row, "is_deleted") for start, stop, row in spans)
+def _deleted(named: _Named, row: Row, rows: Sequence[Row], *, all_full: bool) -> bool:
+    """Whether a delete explains the gap after a row: it ended that row, or, where valid time runs against order, any
+    other (V8: the version that the delete ended may be an empty one)."""
+    return any(named.own(other, "is_deleted") for other in ([row] if all_full else rows))
 
 
 def _surrogate_keys(case: Case, before: Table, after: Table) -> Iterator[str]:

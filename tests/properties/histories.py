@@ -61,13 +61,10 @@ def _row(setup: Setup, dice: random.Random) -> Row:
         row["k"] = None
     elif setup.bad and dice.random() < 0.03:
         row[dice.choice(["k", "seq", "t"])] = None
-    if (
-        setup.feed.get("event_time") is None
-        and setup.history.get("valid_from")
-        and op in "DT"
-        and dice.random() < 0.2
-    ):
-        row["t"] = None
+    if setup.history.get("valid_from") and not setup.ordered and op == "D" and dice.random() < 0.2:
+        row["t"] = (
+            None  # the delete takes its event time: here that of its batch, so only where batches matter (G3)
+        )
     return row
 
 

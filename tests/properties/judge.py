@@ -52,7 +52,7 @@ def differences(setup: Setup, histories: Sequence[History], opened: Open, name: 
         expected = model.apply(batch, COLUMNS).report
         off = {
             part: (report.get(part), expected[part])
-            for part in _told_surely(setup)
+            for part in told_surely(setup)
             if report.get(part) != expected[part]
         }
         if off:
@@ -68,7 +68,7 @@ def differences(setup: Setup, histories: Sequence[History], opened: Open, name: 
     ]
 
 
-def _told_surely(setup: Setup) -> tuple[str, ...]:
+def told_surely(setup: Setup) -> tuple[str, ...]:
     if setup.truncates or (setup.ties and setup.ordered) or setup.history.get("deletes") == "ignore":
         return SURE if setup.history.get("deletes") != "ignore" else ("read", "rejected")
     return (*SURE, "applied", "unchanged", "conflicts")
@@ -90,11 +90,8 @@ def _compared(
 
 
 def _shown(rows: Rows) -> str:
-    listed = rows if isinstance(rows, tuple) else ()
-    return (
-        "".join(f"\n    {' '.join(f'{name}={value!r}' for name, value in sorted(row))}" for row in listed)
-        or "nothing"
-    )
+    lines = (" ".join(f"{name}={value!r}" for name, value in sorted(row)) for row in rows)
+    return "".join(f"\n    {line}" for line in lines) or "nothing"
 
 
 def _kinds(model: Model) -> dict[str, str]:

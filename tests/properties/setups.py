@@ -10,7 +10,11 @@ COLUMNS = (
     "h bigint, k bigint, a string, b string, n bigint, seq bigint, op string, t timestamp, cols array<string>"
 )
 DATA = ("a", "b", "n")
-_CHANGES = {"delete_when": "op = 'D'", "ignore_when": "op = 'B'", "upsert_when": "op IN ('I', 'U')"}
+_CHANGES: dict[str, Any] = {
+    "delete_when": "op = 'D'",
+    "ignore_when": "op = 'B'",
+    "upsert_when": "op IN ('I', 'U')",
+}
 _HIDDEN = ["seq", "op", "t", "cols"]
 
 
