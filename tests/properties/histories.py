@@ -38,7 +38,9 @@ def delivered(rows: Iterable[Row], dice: random.Random) -> History:
 
 
 def _snapshot(setup: Setup, dice: random.Random) -> list[Row]:
-    rows = [_row(setup, dice) | {"k": k} for k in (1, 2) if dice.random() < 0.7]
+    rows = [_row(setup, dice) | {"k": k} for k in (1, 2, 3) if dice.random() < 0.7]
+    if setup.bad and rows and dice.random() < 0.1:
+        rows[0]["k"] = None
     return rows + [dict(row) for row in rows if dice.random() < 0.1]
 
 
@@ -47,9 +49,9 @@ def _row(setup: Setup, dice: random.Random) -> Row:
     sets = dice.choice([None, [], ["a"], ["b", "N"], ["a", "b", "n"], ["a", "unknown"]])
     row: Row = {
         "k": dice.randint(1, 2),
-        "a": dice.choice(["x", "y", None]),
-        "b": dice.choice(["p", "q", "p", None]),
-        "n": dice.choice([1, 2, 1, None]),
+        "a": dice.choice(["x", "x", "y", None]),
+        "b": dice.choice(["p", "p", "p", "q", None]),
+        "n": dice.choice([1, 1, 1, 2, None]),
         "seq": dice.randint(1, 12),
         "op": op,
         "t": (_START + timedelta(hours=12 * dice.randint(0, 8))).isoformat(),
