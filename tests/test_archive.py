@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,12 +46,6 @@ def _archive(options: list[str]) -> Path:
     return Path(options[0].removeprefix("-XX:SharedArchiveFile="))
 
 
-def _java_accepts(java: Java, options: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(java.executable), *options, "-version"], capture_output=True, text=True, check=False
-    )
-
-
 def test_is_used_if_it_fits(java: Java, delta: tuple[Path, ...], copy: Path) -> None:
     assert _archive(archive_options(java, delta)) == copy
 
@@ -69,15 +64,21 @@ def test_one_that_was_cut_off_is_left_alone(java: Java, delta: tuple[Path, ...],
     assert archive_options(java, delta) == []
 
 
-def test_java_starts_with_one_whose_bytes_are_wrong(java: Java, delta: tuple[Path, ...], copy: Path) -> None:
-    size = copy.stat().st_size
-    with copy.open("r+b") as file:
-        for place in range(size // 100, size - 4096, size // 50):
-            file.seek(place)
-            file.write(b"\xa5" * 4096)
-    options = archive_options(java, delta)
-    assert _archive(options) == copy
-    assert _java_accepts(java, options).returncode == 0
+def test_spark_starts_with_one_whose_bytes_are_wrong(original: Path, tmp_path: Path) -> None:
+    """The real class path, and the damaged file in the whole one's stead: without Java's own check it crashes."""
+    damaged = Path(shutil.copy(original, tmp_path))
+    damaged.chmod(0o644)
+    quarter = damaged.stat().st_size // 4
+    with damaged.open("r+b") as file:
+        file.seek(quarter)
+        file.write(b"\xa5" * 2 * quarter)
+    instead = {
+        "spark.driver.extraJavaOptions": f"-XX:SharedArchiveFile={damaged}",
+        "spark.driver.memory": "1g",
+    }
+    script = f"from lakebed.session import session; print(session('local[1]', {instead!r}, short=True).range(3).count())"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("3\n", "")
 
 
 def test_only_a_few_are_kept(

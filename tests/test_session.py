@@ -240,6 +240,17 @@ class Test_log:
         assert kept[0].name == "spark-20000121T000000-1.log"
         assert kept[-1] == new
 
+    def test_goes_elsewhere_if_the_cache_is_only_to_be_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LAKEBED_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        (tmp_path / "cache").mkdir()
+        (tmp_path / "cache" / "logs").touch()  # in the way, as no permission can be for root
+        new = module._new_log_file()
+        assert new.parent.parent == tmp_path
+        assert new.parent.stat().st_mode & 0o077 == 0
+
 
 @pytest.mark.skipif(
     not Path("/proc/net/tcp").exists(), reason="the kernel's tables of sockets are only on Linux"
