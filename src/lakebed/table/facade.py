@@ -96,15 +96,17 @@ class Table(Reading):
         system_time: dt.datetime,
         event_time: dt.datetime | None = None,
         inputs: Sequence[Mapping[str, Any]] = (),
+        immutable: bool = False,
     ) -> BatchReport:
         """Apply a batch, exactly once (G1): a number that the table holds already changes nothing.
 
         `event_time` is what the batch's source gave it (a file's name, a message), if anything. `inputs` are kept with
-        the commit, to tell where the rows came from. Raises a `LakebedError` before anything is written, or leaves what
+        the commit, to tell where the rows came from. `immutable` promises that `df` gives the same rows whenever it is
+        read, as files do that nobody changes: a snapshot is then not copied before it is compared. Raises a `LakebedError` before anything is written, or leaves what
         the next opening finishes.
         """
         moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
-        return self._apply(df, moment, inputs=inputs, streams={})
+        return self._apply(df, moment, inputs=inputs, streams={}, immutable=immutable)
 
     def _apply(
         self,
@@ -113,6 +115,7 @@ class Table(Reading):
         *,
         inputs: Sequence[Mapping[str, Any]],
         streams: Mapping[str, int],
+        immutable: bool = False,
     ) -> BatchReport:
         book = self._open()
         if moment.batch <= book.last_batch:
@@ -122,7 +125,8 @@ class Table(Reading):
         self._location = self._ensure_target(book, shape, timed=moment.event_time is not None)
         staging = self._staging(self._location)
         try:
-            rows, counts = self._stage_rows(df, shape, moment, staging)
+            as_it_is = immutable and isinstance(self.feed, Snapshot)
+            rows, counts = self._rows(df, shape, moment, None if as_it_is else staging)
             ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
             self._refuse_bad_rows(rows, counts)
             plan = self._plan(ctx, rows, counts)
@@ -281,10 +285,11 @@ class Table(Reading):
 
     # ---- rows in
 
-    def _stage_rows(
-        self, df: DataFrame, shape: Shape, moment: Moment, staging: Staging
+    def _rows(
+        self, df: DataFrame, shape: Shape, moment: Moment, staging: Staging | None
     ) -> tuple[DataFrame, dict[str, Any]]:
-        """The batch as changes, written once, and all its counts (G5, G8) found on the way."""
+        """The batch as changes and all its counts (G5, G8), found in one pass: while it is staged, where that is needed
+        for all that follows to see the same rows."""
         try:
             changes = normalise(df, shape, moment)
         except AnalysisException as error:
@@ -305,7 +310,11 @@ class Table(Reading):
             "least_from": F.min(F.when(good, F.col(FROM))),
             **{f"reason_{name}": F.count_if(reason == name) for name in _REASONS},
         }
-        return staging.write(changes, "rows", counts)
+        if staging is not None:
+            return staging.write(changes, "rows", counts)
+        found = changes.agg(*[value.alias(name) for name, value in counts.items()]).first()
+        assert found is not None
+        return changes, found.asDict()
 
     def _refuse_bad_rows(self, rows: DataFrame, counts: dict[str, Any]) -> None:
         reasons = {name: int(counts.pop(f"reason_{name}")) for name in _REASONS}
