@@ -49,7 +49,7 @@ class Day:
 def play(folder: Path, console: Console) -> list[Day]:
     """Play the example in a folder, which is made anew."""
     project = prepare(folder)
-    spark = spark_of(project)
+    spark = spark_of(project, short=True)
     return [show_day(project, console, spark, file) for file in DAYS]
 
 

@@ -13,7 +13,7 @@ from lakebed.errors import ManifestError
 FILES = {
     "lakebed.yaml": """\
 project: {name}
-landing: ./landing                          # where files arrive; any path or URL that Spark reads
+landing: ./landing                          # where files arrive
 warehouse: ./warehouse                      # where the tables are
 control: sqlite:///.lakebed/control.db      # what is planned and what ran; or postgresql://...
 """,
