@@ -124,6 +124,9 @@ def _everywhere() -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
         "spark.ui.showConsoleProgress": "false",
+        # Every query is described for listeners, also where nobody looks: the short form saves planning time.
+        "spark.sql.ui.explainMode": "simple",
+        "spark.sql.maxPlanStringLength": "10000",
     }
 
 
