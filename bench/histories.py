@@ -26,6 +26,7 @@ from lakebed.session import end, session
 ROWS = int(os.environ.get("LAKEBED_BENCH_ROWS", "5000000"))
 REPETITIONS = int(os.environ.get("LAKEBED_BENCH_REPETITIONS", "3"))
 DATA = ["id", "name", "address", "city", "amount", "score", "active", "born", "seen", "n"]
+MERGES = {"MERGE, plain": "merge-plain", "MERGE, vectors and partition": "merge-vectors"}
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
@@ -41,7 +42,9 @@ def rows(spark: SparkSession, state: Column) -> DataFrame:
         (F.pmod(mixed, F.lit(100_000_000)) / 100).cast("decimal(12,2)").alias("amount"),
         (F.pmod(mixed, F.lit(1_000_003)) / 7.0).alias("score"),
         (F.pmod(mixed, F.lit(2)) == 0).alias("active"),
-        F.date_add(F.lit("1950-01-01").cast("date"), F.pmod(F.xxhash64("id"), F.lit(20_000)).cast("int")).alias("born"),
+        F.date_add(
+            F.lit("1950-01-01").cast("date"), F.pmod(F.xxhash64("id"), F.lit(20_000)).cast("int")
+        ).alias("born"),
         F.timestamp_seconds(F.lit(1_700_000_000) + F.pmod(mixed, F.lit(1_000_000))).alias("seen"),
         F.pmod(mixed, F.lit(1000)).cast("int").alias("n"),
         F.lit("U").alias("op"),
@@ -69,7 +72,10 @@ WORKLOADS = (
         snapshot=False,
     ),
     Workload(
-        "W2 versions from a snapshot", lb.Snapshot(key=["id"], except_columns=["seq", "op"]), lb.Versions(), snapshot=True
+        "W2 versions from a snapshot",
+        lb.Snapshot(key=["id"], except_columns=["seq", "op"]),
+        lb.Versions(),
+        snapshot=True,
     ),
     Workload(
         "W3 current from changes",
@@ -77,7 +83,12 @@ WORKLOADS = (
         lb.Current(),
         snapshot=False,
     ),
-    Workload("W4 log from a snapshot", lb.Snapshot(key=["id"], except_columns=["seq", "op"]), lb.Log(), snapshot=True),
+    Workload(
+        "W4 log from a snapshot",
+        lb.Snapshot(key=["id"], except_columns=["seq", "op"]),
+        lb.Log(),
+        snapshot=True,
+    ),
 )
 
 
@@ -88,13 +99,17 @@ class Inputs:
         self.spark, self.folder = spark, folder
 
     def first(self) -> DataFrame:
-        return self._file("first", lambda: rows(self.spark, F.lit(0)).withColumn("seq", F.lit(0).cast("bigint")))
+        return self._file(
+            "first", lambda: rows(self.spark, F.lit(0)).withColumn("seq", F.lit(0).cast("bigint"))
+        )
 
     def updates(self, batch: int, *, deletes: bool) -> DataFrame:
         def make() -> DataFrame:
             found = rows(self.spark, F.lit(batch)).where(changed(batch))
             if deletes:
-                found = found.withColumn("op", F.when(F.pmod(F.col("id"), F.lit(1000)) == batch, "D").otherwise("U"))
+                found = found.withColumn(
+                    "op", F.when(F.pmod(F.col("id"), F.lit(1000)) == batch, "D").otherwise("U")
+                )
             return found.withColumn("seq", F.lit(batch).cast("bigint"))
 
         return self._file(f"updates-{batch}-{deletes}", make)
@@ -121,7 +136,7 @@ def timed(work: Callable[[], object]) -> float:
     return time.monotonic() - begin
 
 
-def limit(spark: SparkSession, batch: DataFrame, state: DataFrame, folder: Path, *, snapshot: bool) -> None:
+def limit(batch: DataFrame, state: DataFrame, folder: Path, *, snapshot: bool) -> None:
     """The cheapest job that anybody must do."""
     if snapshot:
         known = state.select("id", F.xxhash64(*DATA).alias("known"))
@@ -142,33 +157,40 @@ def measure(spark: SparkSession, work: Workload, inputs: Inputs, folder: Path) -
     load = timed(lambda: table.apply(first, batch=1, system_time=START, immutable=True))
     print(f"  {work.name}: first load of {ROWS:,} rows {load:.1f} s", flush=True)
     ways: dict[str, list[float]] = {"limit": [], "lakebed": []}
-    merges = {} if work.snapshot else merge_tables(spark, work, first, folder)
-    ways |= {name: [] for name in merges}
+    if "W1" in work.name:
+        merge_tables(first, folder)
+        ways |= {name: [] for name in MERGES}
     for batch in range(1, REPETITIONS + 2):
-        arrived = inputs.snapshot(batch) if work.snapshot else inputs.updates(batch, deletes="W3" in work.name)
-        state = spark.read.format("delta").load(f"{path}__state" if "W4" in work.name else str(path))
-        if "versions" in work.name:
-            state = state.where("is_current")
-        seconds = {
-            "limit": timed(lambda: limit(spark, arrived, state, folder, snapshot=work.snapshot)),  # noqa: B023
-            "lakebed": timed(
-                lambda: table.apply(  # noqa: B023
-                    arrived, batch=batch + 1, system_time=START + dt.timedelta(days=batch), immutable=True  # noqa: B023
-                )
-            ),
-            **{name: timed(lambda: merge(spark, name, arrived, folder, work)) for name in merges},  # noqa: B023
-        }
+        seconds = one_batch(spark, work, table, inputs, folder, batch)
         if batch > 1:  # the first one warms up
-            for name, value in seconds.items():
-                ways[name].append(value)
+            for name in ways:
+                ways[name].append(seconds[name])
     return Result(work.name, tuple(Timing(name, tuple(found)) for name, found in ways.items()))
 
 
-def merge_tables(spark: SparkSession, work: Workload, first: DataFrame, folder: Path) -> dict[str, Path]:
+def one_batch(
+    spark: SparkSession, work: Workload, table: lb.Table, inputs: Inputs, folder: Path, batch: int
+) -> dict[str, float]:
+    """Seconds of each way for the batch of this number (from 1; the first load was before it)."""
+    path = folder / work.name.split()[0]
+    arrived = inputs.snapshot(batch) if work.snapshot else inputs.updates(batch, deletes="W3" in work.name)
+    state = spark.read.format("delta").load(f"{path}__state" if "W4" in work.name else str(path))
+    if "versions" in work.name:
+        state = state.where("is_current")
+    system_time = START + dt.timedelta(days=batch)
+    found = {
+        "limit": timed(lambda: limit(arrived, state, folder, snapshot=work.snapshot)),
+        "lakebed": timed(
+            lambda: table.apply(arrived, batch=batch + 1, system_time=system_time, immutable=True)
+        ),
+    }
+    for name in MERGES if "W1" in work.name else ():
+        found[name] = timed(lambda name=name: merge(spark, name, arrived, folder))  # type: ignore[misc]
+    return found
+
+
+def merge_tables(first: DataFrame, folder: Path) -> None:
     """Tables for seed 001's MERGE: plain, and with deletion vectors and a partition of current rows."""
-    if "W1" not in work.name:
-        return {}
-    found = {"MERGE, plain": folder / "merge-plain", "MERGE, vectors and partition": folder / "merge-vectors"}
     start = first.select(
         *DATA,
         F.xxhash64(*DATA).alias("hash"),
@@ -176,20 +198,29 @@ def merge_tables(spark: SparkSession, work: Workload, first: DataFrame, folder: 
         F.lit(None).cast("timestamp").alias("valid_to"),
         F.lit(True).alias("is_current"),
     )
-    for name, path in found.items():
+    for name, place in MERGES.items():
         writer = start.write.format("delta")
         vectors = "vectors" in name
         writer = writer.option("delta.enableDeletionVectors", str(vectors).lower())
-        (writer.partitionBy("is_current") if vectors else writer).save(str(path))
-    return found
+        (writer.partitionBy("is_current") if vectors else writer).save(str(folder / place))
 
 
-def merge(spark: SparkSession, name: str, arrived: DataFrame, folder: Path, work: Workload) -> None:
+def merge(spark: SparkSession, name: str, arrived: DataFrame, folder: Path) -> None:
     """Seed 001: each changed row twice, once with the key to close the old version, once with NULL to be inserted."""
-    path = folder / ("merge-vectors" if "vectors" in name else "merge-plain")
-    target = spark.read.format("delta").load(str(path)).where("is_current").select("id", F.col("hash").alias("old"))
+    path = folder / MERGES[name]
+    target = (
+        spark.read.format("delta")
+        .load(str(path))
+        .where("is_current")
+        .select("id", F.col("hash").alias("old"))
+    )
     new = arrived.select(*DATA, F.xxhash64(*DATA).alias("hash"))
-    differing = new.join(target, "id").where("hash <> old").drop("old").withColumn("merge_key", F.lit(None).cast("bigint"))
+    differing = (
+        new.join(target, "id")
+        .where("hash <> old")
+        .drop("old")
+        .withColumn("merge_key", F.lit(None).cast("bigint"))
+    )
     source = new.withColumn("merge_key", F.col("id")).unionByName(differing)
     source.createOrReplaceTempView("bench_updates")
     columns = ", ".join(DATA)
