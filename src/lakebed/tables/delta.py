@@ -72,7 +72,8 @@ class DeltaTable:
             if _is_missing(error):
                 return None
             raise
-        assert row is not None
+        if row is None or row["format"] != "delta":
+            return None  # a folder, and no table in it: a crash came before the first commit
         return {**row["properties"], "location": row["location"]}
 
     def schema(self) -> StructType:
