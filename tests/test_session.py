@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,12 @@ class Test_active_session:
         assert session("local[1]", {"spark.sql.session.timeZone": "Asia/Tokyo"}) is spark
         assert dict(spark.conf.getAll) == before
 
+    def test_is_returned_untouched_in_other_threads_too(self, spark: SparkSession) -> None:
+        before = dict(spark.conf.getAll)
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(session, conf={"spark.sql.session.timeZone": "Asia/Tokyo"}).result() is spark
+        assert dict(spark.conf.getAll) == before
+
     def test_has_what_was_asked_for(self, spark: SparkSession, tmp_path: Path) -> None:
         assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
         assert spark.conf.get("spark.sql.catalog.spark_catalog") == CATALOG
@@ -119,7 +126,7 @@ class Test_start:
     @pytest.fixture
     def nothing_active(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """As if no session were active; and a start that gets as far as a JVM fails the test."""
-        monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+        monkeypatch.setattr(module, "_running", lambda: None)
         monkeypatch.setattr(module, "_start_jvm", lambda *_: pytest.fail("a JVM would be started"))
 
     @pytest.mark.usefixtures("nothing_active")

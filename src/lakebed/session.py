@@ -49,28 +49,11 @@ def session(
     path and Java options is added to lakebed's own. `short=True` is for commands and tests: the JVM is ready
     sooner, and computes at half speed. Under spark-submit, its master, jars and memory are taken as they are.
     """
-    from pyspark.sql import SparkSession  # noqa: PLC0415  importing lakebed must stay quick
-
-    if (active := SparkSession.getActiveSession()) is not None:
-        return _knowing_delta(active)
-    given = {name: str(value) for name, value in (conf or {}).items()}
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    master = master or given.get("spark.master") or (None if submitted else "local[*]")
-    if master and master.startswith("sc://"):
-        raise SetupError(
-            f"{master} is a Spark Connect server, not a master.",
-            code="connect_not_started_here",
-            hint="open it yourself with SparkSession.builder.remote(…): lakebed takes the session that is active",
-        )
     with _starting:
-        if submitted or master is None:
-            settings = _merged(_everywhere(), given)
-        else:
-            java = require_java()
-            jars = delta_jars(given)
-            settings = settings_for(master, given, jars)
-            _start_jvm(settings, _java_options(java, jars, settings, short=short))
-        return _knowing_delta(_opened(settings))
+        running = _running() or _started(
+            master, {name: str(value) for name, value in (conf or {}).items()}, short=short
+        )
+    return _knowing_delta(running)
 
 
 def end(spark: SparkSession) -> None:
@@ -114,6 +97,37 @@ def settings_for(master: str, given: Mapping[str, str], jars: Sequence[Path]) ->
 def is_local(master: str) -> bool:
     """Whether all of Spark runs in this machine's one JVM."""
     return master == "local" or master.startswith("local[")
+
+
+def _running() -> SparkSession | None:
+    """This process's session, if it has one; not only this thread's, which Spark calls the active one."""
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415  importing lakebed must stay quick
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    try:
+        found = SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+    context = getattr(found, "_sc", None)  # a Connect session has none
+    return None if context is not None and context._jsc is None else found
+
+
+def _started(master: str | None, given: Mapping[str, str], *, short: bool) -> SparkSession:
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    master = master or given.get("spark.master") or (None if submitted else "local[*]")
+    if master and master.startswith("sc://"):
+        raise SetupError(
+            f"{master} is a Spark Connect server, not a master.",
+            code="connect_not_started_here",
+            hint="open it yourself with SparkSession.builder.remote(…): lakebed takes the session that is active",
+        )
+    if submitted or master is None:
+        return _opened(_merged(_everywhere(), given))
+    java = require_java()
+    jars = delta_jars(given)
+    settings = settings_for(master, given, jars)
+    _start_jvm(settings, _java_options(java, jars, settings, short=short))
+    return _opened(settings)
 
 
 def _everywhere() -> dict[str, str]:
