@@ -29,7 +29,8 @@ EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _JOINED = {"spark.sql.extensions": ",", "spark.jars": ",", "spark.driver.extraClassPath": os.pathsep}
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_SHORT = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+# With one compiler the JVM has room for 48 MB of code, and Spark needs more: it would throw away and compile again.
+_SHORT = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"]
 _ECHOES = (
     "DataFrameQueryContextLogger",
     "SQLQueryContextLogger",
