@@ -1,7 +1,7 @@
 """Random histories, each told by lakebed and by an independent model in plain Python (`tests/oracle`), compared row by row and
 counter by counter. Thousands share a table, their number part of the key; those about whole tables (truncates, guards, stale
 snapshots, offsets) have one of their own. Then the same events in any other order, split and repetition; and one feed kept as log,
-as current and as versions. Last, the properties of every conformance case. A history that differs is printed, made small.
+as current and as versions. Last, every conformance case and its properties. A history that differs is printed, made small.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 
 from tests.conformance import cases
 from tests.conformance.by_engine import open_in
-from tests.conformance.checks import Open
+from tests.conformance.cases import Case
+from tests.conformance.checks import Open, failures
 from tests.conformance.properties import (
     broken_convergence,
     broken_identity,
@@ -150,34 +151,30 @@ def _truths_differ(setup: Setup, seed: int, count: int, opened: Open, name: str)
 
 
 def _cases(opened: Open) -> list[Figure]:
-    """G6 and R2 for every conformance case they speak about."""
+    """Every conformance case, and G6 and R2 for those they speak about."""
     every = cases.load()
-    ordered, stateful = (
-        [case for case in every if converges(case)],
-        [case for case in every if has_three_histories(case)],
-    )
-
-    def g6(place: int) -> bool:
-        return _told(broken_convergence(ordered[place], opened, range(2)), ordered[place]["name"])
-
-    def r2(place: int) -> bool:
-        return _told(broken_identity(stateful[place], opened), stateful[place]["name"])
-
-    return [
-        _figure(
-            "G6: conformance cases delivered in two other ways", len(ordered), _count(g6, range(len(ordered)))
+    judges: dict[str, tuple[list[Case], Callable[[Case], list[str]]]] = {
+        "conformance cases": (every, lambda case: failures(case, opened)),
+        "G6: conformance cases delivered in two other ways": (
+            [case for case in every if converges(case)],
+            lambda case: broken_convergence(case, opened, range(2)),
         ),
-        _figure(
-            "R2: conformance cases kept as log, current and versions",
-            len(stateful),
-            _count(r2, range(len(stateful))),
+        "R2: conformance cases kept as log, current and versions": (
+            [case for case in every if has_three_histories(case)],
+            lambda case: broken_identity(case, opened),
         ),
-    ]
+    }
+    return [_judged(what, chosen, judge) for what, (chosen, judge) in judges.items()]
 
 
-def _told(wrong: list[str], name: str) -> bool:
+def _judged(what: str, chosen: list[Case], judge: Callable[[Case], list[str]]) -> Figure:
+    wrong = _count(lambda place: _told(judge(chosen[place]), chosen[place]), range(len(chosen)))
+    return _figure(what, len(chosen), wrong)
+
+
+def _told(wrong: list[str], case: Case) -> bool:
     for text in wrong:
-        print(f"{name}: {text}", file=sys.stderr, flush=True)
+        print(f"{case['name']}: {text}", file=sys.stderr, flush=True)
     return bool(wrong)
 
 
