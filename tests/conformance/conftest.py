@@ -1,6 +1,6 @@
 """`pytest tests/conformance --cases DIR`: all cases of a folder, through real Delta tables.
 
-Without the option one case in eight of `tests/cases` goes through Delta, a share that is always the same one; the oracle has
+Without the option one case in sixteen of `tests/cases` goes through Delta, a share that is always the same one; the oracle has
 them all. (A batch costs seconds of a core, whatever its size.) `make evidence` runs everything.
 """
 
@@ -17,12 +17,12 @@ from tests.conformance.properties import chosen, converges, has_three_histories
 # What a test gets that asks for one of these: one case after the other.
 SELECTIONS: dict[str, Callable[[Case], bool]] = {
     "case": lambda _case: True,
-    "sampled_case": lambda case: chosen(case, 8),
+    "sampled_case": lambda case: chosen(case, 16),
     "ordered_case": converges,
     "stateful_case": has_three_histories,
-    # The properties cost two to five tables for a case: one in forty here, all of them in `make evidence`.
-    "sampled_ordered_case": lambda case: chosen(case, 40) and converges(case),
-    "sampled_stateful_case": lambda case: chosen(case, 40) and has_three_histories(case),
+    # The properties cost two to five tables for a case: one in sixty here, all of them in `make evidence`.
+    "sampled_ordered_case": lambda case: chosen(case, 60) and converges(case),
+    "sampled_stateful_case": lambda case: chosen(case, 60) and has_three_histories(case),
 }
 
 

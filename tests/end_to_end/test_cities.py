@@ -39,7 +39,8 @@ def table(project: Project, spark: SparkSession) -> list[dict[str, Any]]:
     rows = spark.read.format("delta").load(f"{project.warehouse}/demo/cities").orderBy("offset").collect()
     hidden = ("system_time",)
     return [
-        {k: v for k, v in row.asDict().items() if k not in hidden and not k.startswith("_lb_")} for row in rows
+        {k: v for k, v in row.asDict().items() if k not in hidden and not k.startswith("_lb_")}
+        for row in rows
     ]
 
 
@@ -77,7 +78,9 @@ def test_G8_reports_add_up_and_are_kept(project: Project, spark: SparkSession) -
     assert (now.last_batch.number, now.waiting, now.open_batch) == (3, (), None)
 
 
-def test_G5_a_bad_row_stops_a_snapshot_before_anything_is_written(project: Project, spark: SparkSession) -> None:
+def test_G5_a_bad_row_stops_a_snapshot_before_anything_is_written(
+    project: Project, spark: SparkSession
+) -> None:
     land(project, DAYS[0])
     run(project, spark)
     before = table(project, spark)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from tests.runner.stand_in import START, MemoryTable, World
 
 from lakebed.errors import BatchError, ConflictError, ManifestError, SetupError, TableError, TransientError
@@ -341,6 +342,25 @@ def test_what_is_no_error_of_ours_is_not_hidden(world: World) -> None:
     world.tables["a.t"].apply = apply  # type: ignore[method-assign]
     with pytest.raises(ZeroDivisionError):
         world.run()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "does not answer"),
+        (PySparkException("a\nb"), "gave up: a"),
+    ],
+)
+def test_trouble_with_spark_is_a_sentence(world: World, trouble: Exception, said: str) -> None:
+    world.land(DAYS[0])
+
+    def apply(rows: Any, **batch: Any) -> Any:
+        raise trouble
+
+    world.tables["a.t"].apply = apply  # type: ignore[method-assign]
+    error = world.run().failed[0].error
+    assert isinstance(error, BatchError)
+    assert (error.code, said in error.what) == ("spark", True)
 
 
 def test_trouble_with_the_disk_is_a_sentence(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
 import typer
 
 from lakebed.cli.output import harmless, to_json
+from lakebed.cli.spark import end_spark
 from lakebed.errors import LakebedError, ManifestError, OptionsError, SetupError
 
 OK, FAILED, WRONG, SETUP, INTERRUPTED = 0, 1, 2, 3, 130
@@ -25,21 +27,21 @@ def exit_code_of(command: Callable[[], Any], arguments: Sequence[str]) -> int:
         code = int(command() or OK)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _interrupted()
     except SystemExit as ended:  # typer's answer to a reader of our output that has seen enough
         if isinstance(ended.__context__, BrokenPipeError):
             return _give_up_output()
         raise
     except Exception as error:  # noqa: BLE001 - the last line of defence: nobody shall read a traceback unasked
         return _failed(error, arguments)
-    return code
+    return _interrupted() if code == INTERRUPTED else code  # typer has its own way with Ctrl-C
 
 
 def _failed(error: Exception, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):  # as in `lakebed show … | head`
         return _give_up_output()
     if isinstance(error, typer.Abort):
-        return INTERRUPTED
+        return _interrupted()
     as_json = wants_json(arguments)
     if isinstance(error, UsageError):
         _show_usage(error, as_json=as_json)
@@ -49,6 +51,13 @@ def _failed(error: Exception, arguments: Sequence[str]) -> int:
     if "--traceback" in arguments:
         traceback.print_exception(error)
     return exit_code(ours)
+
+
+def _interrupted() -> int:
+    """Spark ends with the command; a second Ctrl-C does not wait for it."""
+    with suppress(KeyboardInterrupt):
+        end_spark()
+    return INTERRUPTED
 
 
 def exit_code(error: LakebedError) -> int:

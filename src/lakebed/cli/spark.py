@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +16,8 @@ from lakebed.manifest import Project
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_started: list[SparkSession] = []
+
 
 def spark_of(project: Project, *, short: bool = False, quiet: bool = False) -> Callable[[], SparkSession]:
     """Gives the session that the project asks for; the first call starts it. `short` is for commands that only look:
@@ -19,12 +25,38 @@ def spark_of(project: Project, *, short: bool = False, quiet: bool = False) -> C
 
     @cache
     def start() -> SparkSession:
-        from lakebed.session import session  # noqa: PLC0415 - most commands do without
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - most commands do without
+
+        from lakebed.session import session  # noqa: PLC0415
 
         if not quiet:
             say("starting Spark ...")
         # Where Spark would put tables of its own; left alone, it makes a folder wherever the command was given.
         conf = {"spark.sql.warehouse.dir": project.warehouse, **project.spark.conf}
-        return session(project.spark.master, conf, short=short)
+        mine = SparkSession.getActiveSession() is None
+        spark = session(project.spark.master, conf, short=short)
+        if mine:
+            _started.append(spark)
+            _take_ctrl_c_back()
+        return spark
 
     return start
+
+
+def end_spark() -> None:
+    """End what was started here, after Ctrl-C. A JVM that is left alone goes on for some seconds after its process has
+    ended, may commit meanwhile, and so get into the way of the next run."""
+    while _started:
+        from lakebed.session import end  # noqa: PLC0415
+
+        with suppress(
+            Exception
+        ):  # the JVM may be in any state; that it is gone in the end is all that counts
+            end(_started.pop())
+
+
+def _take_ctrl_c_back() -> None:
+    """Pyspark's own handler talks to the JVM from inside an interrupted call, and py4j prints what comes of it."""
+    logging.getLogger().addHandler(logging.NullHandler())
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -222,20 +222,27 @@ def ours(where: str) -> Iterator[None]:
     """Spark's errors and the disk's as ours: the first line names the trouble, the rest is in Spark's log."""
     try:
         yield
+    except BrokenPipeError:  # whoever read our output has gone
+        raise
+    except ConnectionError as error:  # the control store's are translated where they happen
+        raise _spark_failed("its process does not answer", where) from error
     except OSError as error:
         raise BatchError(
-            f"{type(error).__name__}: {error.strerror or error}", code="disk", where=error.filename or where
+            f"{type(error).__name__}: {error.strerror or error}",
+            code="disk",
+            where=str(error.filename or where),
+            hint="is there room, and may lakebed write there? Then run again: nothing is lost",
         ) from error
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
         said = str(error).strip().splitlines() or ["no reason given"]
-        raise BatchError(
-            f"Spark gave up: {said[0]}",
-            code="spark",
-            where=where,
-            hint="see Spark's log; running again is safe",
-        ) from error
+        raise _spark_failed(said[0], where) from error
+
+
+def _spark_failed(said: str, where: str) -> BatchError:
+    hint = "see Spark's log; running again is safe"
+    return BatchError(f"Spark gave up: {said}", code="spark", where=where, hint=hint)
 
 
 def run_project(

@@ -64,7 +64,7 @@ class _Reading:
 
 def _fields(ddl: str) -> list[StructField]:
     parsed = StructType.fromDDL(ddl)
-    assert isinstance(parsed, StructType)  # noqa: S101  Spark's signature promises less than it does
+    assert isinstance(parsed, StructType)
     return list(parsed.fields)
 
 
