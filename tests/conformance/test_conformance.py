@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conformance.cases import Case
@@ -25,11 +25,15 @@ def verdicts(
     """What is wrong with each case that was selected, by the test's id: the work of this whole module, begun at once."""
     from tests.conformance.by_engine import open_in
 
-    opened = open_in(spark, tmp_path_factory.mktemp("conformance"))
+    def opened(judge: str) -> Any:
+        """Judges work at the same time: each has a folder of its own for the tables of a case."""
+        return open_in(spark, tmp_path_factory.mktemp(judge))
+
+    expected, convergence, identity = opened("expected"), opened("convergence"), opened("identity")
     judges: dict[str, Callable[[Case], list[str]]] = {
-        "case": lambda case: failures(case, opened),
-        "sampled_ordered_case": lambda case: broken_convergence(case, opened, range(1)),
-        "sampled_stateful_case": lambda case: broken_identity(case, opened),
+        "case": lambda case: failures(case, expected),
+        "sampled_ordered_case": lambda case: broken_convergence(case, convergence, range(1)),
+        "sampled_stateful_case": lambda case: broken_identity(case, identity),
     }
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         begun = {}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
@@ -125,7 +126,24 @@ class DeltaTable:
         told = ", ".join(f"{quote_text(name)} = {quote_text(value)}" for name, value in properties.items())
         parts = f" PARTITIONED BY ({', '.join(map(quote_ident, partition_by))})" if partition_by else ""
         verb = "CREATE OR REPLACE" if again else "CREATE"
-        self.spark.sql(f"{verb} TABLE {self.place.sql} ({columns}) USING delta{parts} TBLPROPERTIES ({told})")
+        statement = f"{verb} TABLE {self.place.sql} ({columns}) USING delta{parts} TBLPROPERTIES ({told})"
+        try:
+            self.spark.sql(statement)
+        except AnalysisException as error:
+            raise self._not_created(error) from error
+
+    def _not_created(self, error: AnalysisException) -> Exception:
+        condition = error.getCondition() or ""
+        if not any(mark in condition for mark in ("ALREADY_EXISTS", "NON_EMPTY_LOCATION")):
+            return error
+        if self.properties() is not None:
+            return _overtaken(self.place, "this one was about to make it")
+        return TableError(
+            "the folder holds other files, and no Delta table",
+            code="foreign_table",
+            where=self.place.text,
+            hint="choose another place for the dataset, or move those files away",
+        )
 
     def evolve(self, columns: Sequence[str], *, widens: bool) -> None:
         """Turn on the table features that these new columns or wider types need; nothing where none is needed."""
@@ -182,21 +200,25 @@ class DeltaTable:
 
     def _committed(self, write: Callable[[], Any], commit: Commit) -> Head:
         """Run a commit and find out what became of it: landed (also when the answer was lost), or another's came first."""
-        failure: PySparkException | None = None
+        failure: PySparkException | Py4JError | None = None
         try:
             write()
-        except PySparkException as error:
+        except (PySparkException, Py4JError) as error:
             failure = error
         head = self.head()
         if head.batch == commit.batch and head.attempt == commit.attempt:
             return head
         if failure is not None and not is_conflict(failure):
             raise failure
-        raise ConflictError(
-            f"another writer changed the table while batch {commit.batch} was being applied",
-            where=self.place.text,
-            hint="run again: what the other writer committed is kept, and this batch is looked at anew",
-        ) from failure
+        raise _overtaken(self.place, f"batch {commit.batch} was being applied") from failure
+
+
+def _overtaken(place: Place, meanwhile: str) -> ConflictError:
+    return ConflictError(
+        f"another writer changed the table while {meanwhile}",
+        where=place.text,
+        hint="run again: what the other writer committed is kept, and this batch is looked at anew",
+    )
 
 
 def quote_text(text: str) -> str:
@@ -220,9 +242,9 @@ def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
     return spark.range(0).select(*[F.lit(None).cast(f.dataType).alias(f.name) for f in schema])
 
 
-def is_conflict(error: PySparkException) -> bool:
-    text = f"{error.getCondition() or ''} {error}"
-    return any(mark in text for mark in ("DELTA_CONCURRENT", "Concurrent", "DELTA_PROTOCOL_CHANGED"))
+def is_conflict(error: Exception) -> bool:
+    """Delta's own exceptions reach Python under a name of Spark's, or as whatever the JVM threw."""
+    return any(mark in str(error) for mark in ("DELTA_CONCURRENT", "Concurrent", "DELTA_PROTOCOL_CHANGED"))
 
 
 def _is_missing(error: AnalysisException) -> bool:
