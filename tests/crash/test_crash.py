@@ -151,3 +151,12 @@ def test_G1_a_batch_again_under_its_number_changes_nothing(
     )
     assert report.already_applied
     assert content(scenario.spark, path) == undisturbed
+
+
+def test_G1_a_crash_in_the_first_create_leaves_folders_that_do_no_harm(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    made = Scenario(spark, tmp_path / "hollow", lb.Versions())
+    (tmp_path / "hollow" / "_delta_log" / "_staged_commits").mkdir(parents=True)
+    made.prepare()
+    assert made.table(made.base).last_batch == 1

@@ -8,6 +8,7 @@ in it tells our commit from another writer's.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -130,7 +131,19 @@ class DeltaTable:
         try:
             self.spark.sql(statement)
         except AnalysisException as error:
-            raise self._not_created(error) from error
+            if not self._was_hollow(error):
+                raise self._not_created(error) from error
+            self.spark.sql(statement)
+
+    def _was_hollow(self, error: AnalysisException) -> bool:
+        """A crash in the first CREATE can leave folders without a file, which Delta takes for a table: they are removed."""
+        log = local_log(self.place.text) if self.place.is_path else None
+        if log is None or "EXIST" not in (error.getCondition() or "") or self.properties() is not None:
+            return False
+        if any(path.is_file() for path in log.parent.rglob("*")):
+            return False
+        shutil.rmtree(log.parent)
+        return True
 
     def _not_created(self, error: AnalysisException) -> Exception:
         condition = error.getCondition() or ""
