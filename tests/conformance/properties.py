@@ -79,7 +79,9 @@ def _played(case: Case, opened: Open) -> Any:
 
 def broken_convergence(case: Case, opened: Open, seeds: Iterator[int] | range) -> list[str]:
     """G6: the deliveries of the case's rows that end in another table."""
-    first = final_table({**case, "name": f"{case['name']}~first"}, opened)  # its own table: others run the case too
+    first = final_table(
+        {**case, "name": f"{case['name']}~first"}, opened
+    )  # its own table: others run the case too
     wrong = []
     for seed in seeds:
         other = delivered_otherwise(case, seed)
