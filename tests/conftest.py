@@ -21,6 +21,7 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
 }
 
 
@@ -28,6 +29,6 @@ SMALL = {
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session over an empty warehouse; started when the first test asks for it."""
     warehouse = tmp_path_factory.mktemp("warehouse")
-    running = session("local[2]", SMALL | {"spark.sql.warehouse.dir": str(warehouse)}, short=True)
+    running = session("local[2]", SMALL | {"spark.sql.warehouse.dir": str(warehouse)})
     yield running
     end(running)

@@ -24,6 +24,7 @@ from lakebed.history.columns import (
     KIND,
     ORDER,
     ROW,
+    SEED,
     SETS,
     TRUNCATE,
     UPSERT,
@@ -59,9 +60,12 @@ def events_of(changes: DataFrame, shape: Shape) -> DataFrame:
 
 
 def with_row(events: DataFrame, shape: Shape) -> DataFrame:
-    """CARRIED → ROW: of an upsert the stored columns, of a delete nothing."""
+    """CARRIED → ROW: of an upsert the stored columns, of a delete nothing; a seed has its row."""
     stored = F.struct(*[field(CARRIED, f.name).alias(f.name) for f in shape.data])
-    return events.withColumn(ROW, F.when(F.col(KIND) == UPSERT, stored)).drop(CARRIED)
+    row = F.when(F.col(KIND) == UPSERT, stored)
+    if SEED in events.columns:
+        row = F.when(F.col(SEED), F.col(ROW)).otherwise(row)
+    return events.withColumn(ROW, row).drop(CARRIED)
 
 
 def distinct_events(events: DataFrame, keys: Sequence[str], *flags: str) -> DataFrame:

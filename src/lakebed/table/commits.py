@@ -12,31 +12,17 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    ArrayType,
-    IntegerType,
-    LongType,
-    StringType,
     StructField,
     StructType,
-    TimestampType,
 )
 
-from lakebed.history import current, heads, log, versions
+from lakebed.history import current, log, versions
 from lakebed.history.columns import (
-    BATCH,
-    BUCKET,
     CARRIED,
-    EVENT_TIME,
     FILE,
-    FROM,
-    HASH1,
-    HASH2,
-    KIND,
     LINE,
-    ORDER,
     RAW,
     REASON,
-    SETS,
     pack,
 )
 from lakebed.history.normalise import Moment
@@ -47,17 +33,6 @@ from lakebed.table.opening import Tables
 from lakebed.tables.delta import Commit, Head, empty_frame
 from lakebed.tables.replacement import equals, replace
 
-REJECTED = StructType(
-    [
-        StructField("reason", StringType()),
-        StructField("raw", StringType()),
-        StructField("file", StringType()),
-        StructField("line", LongType()),
-        StructField("batch", LongType()),
-        StructField("system_time", TimestampType()),
-    ]
-)
-
 
 def target_schema(shape: Shape) -> StructType:
     if isinstance(shape.history, Versions):
@@ -65,23 +40,6 @@ def target_schema(shape: Shape) -> StructType:
     if isinstance(shape.history, Log):
         return log.schema_of(shape)
     return current.schema_of(shape)
-
-
-def journal_schema(shape: Shape) -> StructType:
-    return StructType(
-        [
-            *shape.columns,
-            StructField(KIND, StringType()),
-            StructField(ORDER, shape.order_type),
-            StructField(SETS, ArrayType(StringType())),
-            StructField(EVENT_TIME, TimestampType()),
-            StructField(FROM, shape.from_type),
-            StructField(HASH1, LongType()),
-            StructField(HASH2, LongType()),
-            StructField(BATCH, LongType()),
-            StructField(BUCKET, IntegerType()),
-        ]
-    )
 
 
 def rejected_rows(bad: DataFrame, moment: Moment, columns: Sequence[StructField]) -> DataFrame:
@@ -111,11 +69,8 @@ def late_rows(late: DataFrame, moment: Moment) -> DataFrame:
 
 def write_rejected(tables: Tables, rows: DataFrame, batch: int, attempt: str) -> None:
     """Once per batch: another attempt's rows for this number stand."""
-    if tables.rejected.properties() is None:
-        tables.rejected.create(REJECTED, partition_by=(), settings={}, again=False)
-    elif tables.rejected.head().batch >= batch:
-        return
-    tables.rejected.append(rows, Commit(batch, attempt))
+    if tables.rejected.head().batch < batch:
+        tables.rejected.append(rows, Commit(batch, attempt))
 
 
 def written_tables(tables: Tables, plan: WritePlan) -> list[str]:
@@ -131,8 +86,6 @@ def written_tables(tables: Tables, plan: WritePlan) -> list[str]:
 
 def write_truth(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *, first: bool) -> Head:
     if tables.truth == "journal":
-        if tables.journal.properties() is None:
-            tables.journal.create(journal_schema(shape), partition_by=(), settings={}, again=False)
         assert plan.journal is not None
         return tables.journal.append(plan.journal, commit)
     return write_target(tables, plan, shape, commit, first=first)
@@ -149,12 +102,8 @@ def write_followers(
         else:
             table = tables.named(name)
             replacement = plan.heads if name == "heads" else plan.state
-            schema = heads.schema_of(shape) if name == "heads" else current.schema_of(shape)
             assert replacement is not None
-            is_new = table.properties() is None
-            if is_new:
-                table.create(schema, partition_by=(), settings={}, again=False)
-            done[name] = replace(table, replacement, "", commit, empty=is_new)
+            done[name] = replace(table, replacement, "", commit, empty=not table.exists())
     return done
 
 

@@ -19,7 +19,6 @@ from lakebed.history.columns import (
     BUCKETS,
     CARRIED,
     COPIES,
-    DELETE,
     EVENT_TIME,
     FROM,
     HASH1,
@@ -27,21 +26,23 @@ from lakebed.history.columns import (
     KIND,
     ORDER,
     ROW,
+    SEED,
     SETS,
     TRUNCATE,
     UPSERT,
     col,
     field,
     key_names,
+    null_row,
     pack,
     with_key,
 )
 from lakebed.history.hashing import row_hash
 from lakebed.history.shape import Shape
 from lakebed.manifest import Versions
-from lakebed.table.context import BROADCAST_ROWS, Context, matching
+from lakebed.table.context import BROADCAST_ROWS, Context, matching, seed_columns
 
-HEAD_ORDER, HEAD_FROM, HEAD_KIND = "_lb_head_order", "_lb_head_from", "_lb_head_kind"
+HEAD_ORDER, HEAD_FROM, DEAD_HEAD = "_lb_head_order", "_lb_head_from", "_lb_dead_head"
 KNOWN = "_lb_known"  # an identical event is in the journal already
 LOWERS = "_lb_lowers"  # … but this one has a smaller time
 LATE = "_lb_is_late"
@@ -54,10 +55,10 @@ _OF_AN_EVENT = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH)
 
 @dataclass(frozen=True)
 class Sorted:
-    """A batch's distinct events, staged: each with the head of its key and what is to be done with it."""
+    """A batch's distinct events and the seeds of their keys, staged: each with the head of its key and what is to be
+    done with it."""
 
-    events: DataFrame  # of keys
-    seeds: DataFrame | None
+    line: DataFrame
     truncates: DataFrame | None  # every truncate there is, old and new; None where there can be none
     new_truncates: DataFrame | None
     passed_over: DataFrame | None  # deletes that the history ignores: kept in the journal, not folded
@@ -65,6 +66,10 @@ class Sorted:
     dead: bool  # some keys of the batch were known, and not live
     few: bool
     counts: dict[str, int]
+
+    @property
+    def events(self) -> DataFrame:
+        return self.line.where(~F.col(SEED))
 
     @property
     def everything(self) -> bool:
@@ -92,16 +97,17 @@ def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, trunc
 def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bool) -> Sorted:
     """Distinct events → `Sorted`."""
     keyed = events.where(F.col(KIND) != TRUNCATE)
+    line = seed_columns(keyed, ctx.shape).withColumn(ROW, null_row(ctx.shape.data))
     seeds = ctx.seeds(None if has_truncates else keyed.select(*ctx.keys).distinct(), few=few)
     if seeds is not None:
-        seeds, _ = ctx.staging.write(seeds, "seeds")
+        line = line.unionByName(seeds, allowMissingColumns=True)
     marks = None
     if getattr(ctx.shape.feed, "truncate_when", None) and not ignores_deletes(ctx.shape):
         marks = _truncates(ctx, events)
-    marked = _with_heads(ctx, keyed, seeds, marks, refold_all=has_truncates)
+    marked = _with_heads(ctx, line, marks, refold_all=has_truncates)
     counts = {
         "refolds": F.count_if(F.col(REFOLD)),
-        "dead": F.count_if(F.col(HEAD_KIND) == DELETE),
+        "dead": F.count_if(F.col(DEAD_HEAD)),
         **_tallies(),
     }
     final, found = ctx.staging.write(_with_conflicts(ctx, marked), "sorted", counts)
@@ -116,8 +122,7 @@ def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bo
         new_truncates, known_again = _sort_truncates(ctx, events.where(F.col(KIND) == TRUNCATE))
         told["duplicate"] += known_again
     return Sorted(
-        events=final,
-        seeds=seeds,
+        line=final,
         truncates=marks,
         new_truncates=new_truncates,
         passed_over=None,
@@ -137,24 +142,18 @@ def _tallies() -> dict[str, Column]:
     }
 
 
-def _with_heads(
-    ctx: Context, events: DataFrame, seeds: DataFrame | None, truncates: DataFrame | None, *, refold_all: bool
-) -> DataFrame:
+def _with_heads(ctx: Context, line: DataFrame, truncates: DataFrame | None, *, refold_all: bool) -> DataFrame:
     """Each event with the head of its key, whether it is late, and whether its key must be folded anew."""
-    if seeds is None:
-        joined = events.withColumns(
-            {
-                HEAD_ORDER: F.lit(None).cast(ctx.shape.order_type),
-                HEAD_FROM: F.lit(None).cast(ctx.shape.from_type),
-                HEAD_KIND: F.lit(None).cast("string"),
-            }
-        )
-    else:
-        dead = F.when(F.col(ROW).isNull(), F.lit(DELETE)).otherwise(F.lit(UPSERT))
-        heads = seeds.select(
-            *ctx.keys, F.col(ORDER).alias(HEAD_ORDER), F.col(FROM).alias(HEAD_FROM), dead.alias(HEAD_KIND)
-        )
-        joined = events.join(heads, ctx.keys, "left")
+    whole_key = Window.partitionBy(*ctx.keys)
+    seed = F.struct(F.col(ORDER).alias("o"), F.col(FROM).alias("f"), F.col(ROW).isNull().alias("dead"))
+    head = F.max(F.when(F.col(SEED), seed)).over(whole_key)
+    joined = line.withColumn("_lb_head", head).withColumns(
+        {
+            HEAD_ORDER: F.col("_lb_head.o"),
+            HEAD_FROM: F.col("_lb_head.f"),
+            DEAD_HEAD: F.coalesce(F.col("_lb_head.dead"), F.lit(False)),
+        }
+    )
     known = F.col(HEAD_ORDER).isNotNull()
     late = known & (F.col(ORDER) < F.col(HEAD_ORDER))
     refold = known & (F.col(ORDER) <= F.col(HEAD_ORDER))
@@ -162,20 +161,18 @@ def _with_heads(
     if isinstance(history, Versions):
         refold = refold | (known & (F.col(FROM) < F.col(HEAD_FROM)))
         if history.initial is not None:
-            refold = refold | (known & (F.col(HEAD_KIND) == DELETE))
+            refold = refold | (known & F.col(DEAD_HEAD))
     if truncates is not None:
         # A truncate known before is an event of this key too, once the key has one below it (F5).
         old = truncates.where(F.col(BATCH) < ctx.moment.batch)
         joined = joined.crossJoin(F.broadcast(old.agg(F.max(ORDER).alias("_lb_last_truncate"))))
         below = ~known & (F.col(ORDER) < F.col("_lb_last_truncate"))
         refold, late = refold | below, late | below
-    if refold_all:
-        refold = F.lit(True)
-    whole_key = Window.partitionBy(*ctx.keys)
-    return joined.withColumns(
+    refold = F.lit(True) if refold_all else ~F.col(SEED) & F.coalesce(refold, F.lit(False))
+    return joined.drop("_lb_head").withColumns(
         {
-            REFOLD: F.max(F.coalesce(refold, F.lit(False))).over(whole_key),
-            LATE: F.coalesce(late, F.lit(False)),
+            REFOLD: F.max(refold).over(whole_key),
+            LATE: ~F.col(SEED) & F.coalesce(late, F.lit(False)),
             KNOWN: F.lit(False),
             LOWERS: F.lit(False),
             MET: F.lit(0).cast("bigint"),
@@ -184,9 +181,9 @@ def _with_heads(
     )
 
 
-def _with_known(ctx: Context, events: DataFrame, *, few: bool) -> DataFrame:
+def _with_known(ctx: Context, line: DataFrame, *, few: bool) -> DataFrame:
     """Of the keys to fold anew: which events the journal has already, whether they lower its times, and whom they meet."""
-    journal = journal_of(ctx, events.where(REFOLD), few=few)
+    journal = journal_of(ctx, line.where(F.col(REFOLD) & ~F.col(SEED)), few=few)
     place = [*ctx.keys, ORDER]
     identity = [*place, KIND, HASH1, HASH2]
     there = journal.groupBy(*identity).agg(
@@ -195,7 +192,7 @@ def _with_known(ctx: Context, events: DataFrame, *, few: bool) -> DataFrame:
     met = journal.groupBy(*place).agg(
         F.count_if(F.col(KIND) == UPSERT).alias(MET_UPSERTS), F.count(F.lit(1)).alias(MET)
     )
-    joined = events.drop(KNOWN, LOWERS, MET, MET_UPSERTS, CONFLICT)
+    joined = line.drop(KNOWN, LOWERS, MET, MET_UPSERTS, CONFLICT)
     joined = joined.join(there, identity, "left").join(met, place, "left").fillna(0, [MET, MET_UPSERTS])
     known = F.col("_lb_there_time").isNotNull()
     lowers = (F.col(EVENT_TIME) < F.col("_lb_there_time")) | (F.col(FROM) < F.col("_lb_there_from"))
@@ -206,7 +203,7 @@ def _with_known(ctx: Context, events: DataFrame, *, few: bool) -> DataFrame:
 
 def _with_conflicts(ctx: Context, events: DataFrame) -> DataFrame:
     """G6: which upserts met a different one of their key and order, here or in the journal."""
-    new = (F.col(KIND) == UPSERT) & ~F.col(KNOWN)
+    new = ~F.col(SEED) & (F.col(KIND) == UPSERT) & ~F.col(KNOWN)
     turn = Window.partitionBy(*ctx.keys, ORDER, "_lb_new").orderBy(HASH1, HASH2)
     marked = events.withColumn("_lb_new", new)
     met = F.col("_lb_new") & ((F.col(MET_UPSERTS) > 0) | (F.row_number().over(turn) > 1))

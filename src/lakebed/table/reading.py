@@ -37,7 +37,7 @@ class Reading:
         if isinstance(self.feed, Append):
             raise _no_key("state")
         if isinstance(self.history, Log):
-            if self.tables.state.properties() is None:
+            if not self.tables.state.exists():
                 return self._data(self.tables.target.read().limit(0))
             return self._data(self.tables.state.read().where(~F.col(DEAD)))
         rows = self.tables.target.read()

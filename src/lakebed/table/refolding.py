@@ -74,17 +74,8 @@ def fold_sorted(ctx: Context, sorted_: Sorted, *, deletes: bool) -> WritePlan:
 
 def _in_order(ctx: Context, sorted_: Sorted) -> DataFrame:
     """The keys whose events are all above their head: these events and their seeds."""
-    events = sorted_.events.where(~F.col(REFOLD)).withColumn(COUNTED, ~F.col(KNOWN))
-    line = _columns(ctx, with_row(events, ctx.shape))
-    if sorted_.seeds is None:
-        return collapse(line, ctx.keys)
-    seeds = sorted_.seeds
-    if sorted_.refolds:
-        anew = sorted_.events.where(REFOLD).select(*ctx.keys).distinct()
-        seeds = seeds.join(anew, ctx.keys, "left_anti")
-    if sorted_.everything:
-        seeds = seeds.limit(0)
-    return collapse(line.unionByName(_columns(ctx, seeds.withColumn(COUNTED, F.lit(False)))), ctx.keys)
+    line = sorted_.line.where(~F.col(REFOLD)).withColumn(COUNTED, ~F.col(SEED) & ~F.col(KNOWN))
+    return collapse(_columns(ctx, with_row(line, ctx.shape)), ctx.keys)
 
 
 def _columns(ctx: Context, events: DataFrame) -> DataFrame:
@@ -233,13 +224,12 @@ def _fold_log(ctx: Context, sorted_: Sorted, line: DataFrame, plan: WritePlan) -
     if sorted_.refolds:
         turns, plan.rejected = _in_turns(ctx, sorted_)
         line = line.unionByName(turns.withColumn(top, F.col(ORDER)).select(line.columns))
-        if sorted_.seeds is not None:
-            seeds = sorted_.seeds.withColumn(COUNTED, F.lit(False))
-            keys = turns.select(*ctx.keys).distinct()
-            seeds = _columns(ctx, matching(seeds, keys, ctx.keys, few=False))
-            seeds = seeds.withColumns({top: F.col(ORDER), EFFECTIVE: F.lit(None).cast("timestamp")})
-            # What is known comes before every turn, also before those of late events.
-            line = line.unionByName(seeds.withColumn(ORDER, F.lit(None).cast(shape.order_type)))
+        seeds = sorted_.line.where(F.col(SEED) & F.col(REFOLD)).withColumn(COUNTED, F.lit(False))
+        keys = turns.select(*ctx.keys).distinct()
+        seeds = _columns(ctx, matching(seeds, keys, ctx.keys, few=False))
+        seeds = seeds.withColumns({top: F.col(ORDER), EFFECTIVE: F.lit(None).cast("timestamp")})
+        # What is known comes before every turn, also before those of late events.
+        line = line.unionByName(seeds.withColumn(ORDER, F.lit(None).cast(shape.order_type)))
     counts = {"n": F.count_if(F.col(UNCHANGED) & F.col(COUNTED))}
     staged, found = ctx.staging.write(timeline(line, ctx.keys, shape), "line", counts)
     plan.counts["unchanged"] += int(found["n"] or 0)

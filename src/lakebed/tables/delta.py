@@ -28,6 +28,8 @@ from lakebed.tables.place import Place
 SETTINGS = "lakebed.settings"
 _APP = "lakebed"
 _ODD = set(" ,;{}()\n\t=")
+_HIDDEN = "(redacted)"
+_PROPERTIES = 10_000  # more than any table has
 # The log must outlive every pause of a feed: the newest batch number is told by it.
 _LONG = "interval 3650 days"
 
@@ -69,14 +71,32 @@ class DeltaTable:
     def properties(self) -> dict[str, str] | None:
         """The table's properties and its location (key `location`), or None if it does not exist."""
         try:
-            row = self.spark.sql(f"DESCRIBE DETAIL {self.place.sql}").first()
+            return self._shown_properties() or self._detailed_properties()
         except AnalysisException as error:
             if _is_missing(error):
                 return None
             raise
+
+    def _shown_properties(self) -> dict[str, str] | None:
+        """Without counting the table's files; None where that does not tell all: the place of a table with a name, and
+        values that Spark hides because they look like a secret (a column called `url` is enough)."""
+        if not self.place.is_path:
+            return None
+        shown = self.spark.sql(f"SHOW TBLPROPERTIES {self.place.sql}").take(_PROPERTIES)
+        found: dict[str, str] = {row[0]: row[1] for row in shown}
+        if _HIDDEN in found.get(SETTINGS, ""):
+            return None
+        return {**found, "location": self.place.text}
+
+    def _detailed_properties(self) -> dict[str, str] | None:
+        row = self.spark.sql(f"DESCRIBE DETAIL {self.place.sql}").first()
         if row is None or row["format"] != "delta":
             return None  # a folder, and no table in it: a crash came before the first commit
         return {**row["properties"], "location": row["location"]}
+
+    def exists(self) -> bool:
+        """Whether the table has a commit."""
+        return self.head().version >= 0
 
     def schema(self) -> StructType:
         return self.read().schema
@@ -122,7 +142,10 @@ class DeltaTable:
 
         `again` replaces a table that holds no batch yet.
         """
-        properties = {**_table_properties(schema), SETTINGS: json.dumps(settings, sort_keys=True)}
+        properties = {
+            **_table_properties(schema.fieldNames()),
+            SETTINGS: json.dumps(settings, sort_keys=True),
+        }
         columns = ", ".join(f"{quote_ident(f.name)} {ddl(f.dataType)}" for f in schema)
         told = ", ".join(f"{quote_text(name)} = {quote_text(value)}" for name, value in properties.items())
         parts = f" PARTITIONED BY ({', '.join(map(quote_ident, partition_by))})" if partition_by else ""
@@ -171,7 +194,8 @@ class DeltaTable:
             )
 
     def append(self, rows: DataFrame, commit: Commit) -> Head:
-        return self._write(rows.write.mode("append"), commit)
+        """Add rows. A table that does not exist is made by the same commit, so a crash leaves none or all of it."""
+        return self._write(rows.write.mode("append").options(**_table_properties(rows.columns)), commit)
 
     def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
         """Remove the rows of the table (alias `t`) for which `on` holds for a row of `rows` (alias `s`), and add `rows`.
@@ -275,12 +299,12 @@ def _is_missing(error: AnalysisException) -> bool:
     )
 
 
-def _table_properties(schema: StructType) -> dict[str, str]:
+def _table_properties(columns: Sequence[str]) -> dict[str, str]:
     properties = {
         "delta.enableDeletionVectors": "true",
         "delta.logRetentionDuration": _LONG,
     }
-    if any(_ODD & set(name) for name in schema.fieldNames()):
+    if any(_ODD & set(name) for name in columns):
         properties["delta.columnMapping.mode"] = "name"
     return properties
 

@@ -40,7 +40,8 @@ class Staging:
             observation = Observation(name)
             columns = [value.alias(label) for label, value in counts.items()]
             frame = frame.observe(observation, columns[0], *columns[1:])
-        frame.write.mode("overwrite").option("compression", "lz4").parquet(self.path(name))
+        writer = frame.write.mode("overwrite").option("compression", "lz4")
+        writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(self.path(name))
         if counts:
             found = dict(observation.get)
         return self.read(name, frame.schema), found
