@@ -41,8 +41,16 @@ class MemoryTable:
         return len(self.applied)
 
     def apply(
-        self, rows: Any, *, batch: int, system_time: datetime, event_time: datetime | None, inputs: Any
+        self,
+        rows: Any,
+        *,
+        batch: int,
+        system_time: datetime,
+        event_time: datetime | None,
+        inputs: Any,
+        immutable: bool,
     ) -> Report:
+        assert immutable
         assert [one["path"] for one in inputs] == list(rows)
         assert batch == self.last_batch + 1, "batch_gap"
         assert not self.applied or system_time >= self.applied[-1]["system_time"], "system_time_backwards"

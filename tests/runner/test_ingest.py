@@ -379,4 +379,4 @@ def test_trouble_with_the_disk_is_a_sentence(world: World, monkeypatch: pytest.M
 
 def test_the_stand_in_is_strict() -> None:
     with pytest.raises(AssertionError, match="batch_gap"):
-        MemoryTable().apply([], batch=2, system_time=START, event_time=None, inputs=[])
+        MemoryTable().apply([], batch=2, system_time=START, event_time=None, inputs=[], immutable=True)

@@ -128,6 +128,7 @@ def ingest_batch(work: Work) -> BatchOutcome | None:
             system_time=plan.system_time,
             event_time=plan.event_time,
             inputs=[one.as_dict() for one in plan.inputs],
+            immutable=True,
         )
         report, notes = done.as_dict(), rows.notes
     version = report.get("version")

@@ -102,8 +102,8 @@ class Table(Reading):
 
         `event_time` is what the batch's source gave it (a file's name, a message), if anything. `inputs` are kept with
         the commit, to tell where the rows came from. `immutable` promises that `df` gives the same rows whenever it is
-        read, as files do that nobody changes: a snapshot is then not copied before it is compared. Raises a `LakebedError` before anything is written, or leaves what
-        the next opening finishes.
+        read, as files do that nobody changes: a snapshot is then not copied before it is compared. Raises a `LakebedError`
+        before anything is written, or leaves what the next opening finishes.
         """
         moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
         return self._apply(df, moment, inputs=inputs, streams={}, immutable=immutable)
@@ -420,7 +420,10 @@ class Table(Reading):
             versions={**book.versions, **{name: head.commit_version for name, head in heads.items()}},
         )
         target = heads.get("target")
-        return replace(report, version=target.commit_version if target else None)
+        if target is None:
+            return report
+        touched = self.tables.target.touched(target.commit_version, shape.names(self.partition_by))
+        return replace(report, version=target.commit_version, touched=touched)
 
     def _write_rejected(
         self, ctx: Context, plan: WritePlan, rows: DataFrame, counts: dict[str, Any], attempt: str

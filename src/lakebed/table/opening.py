@@ -119,7 +119,7 @@ def _changed(where: str, recorded: Mapping[str, Any], wanted: Mapping[str, Any])
     return SettingsChangedError(
         f"the table was made with other settings: {'; '.join(differences)}",
         where=where,
-        hint="take the change back, or rebuild the table with the new settings (rebuild)",
+        hint="take the change back, or name another dataset for the new settings and load it from the start",
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from lakebed.errors import TableError
+from lakebed.tables.commit_log import Partitions
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,13 @@ class BatchReport:
     deleted: int = 0
     already_applied: bool = False
     version: int | None = None
-    touched: tuple[dict[str, str | None], ...] = ()
+    touched: (
+        Partitions | None
+    ) = ()  # the partitions whose rows changed (G12); None stands for the whole table
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "touched": [dict(partition) for partition in self.touched]}
+        touched = None if self.touched is None else [dict(partition) for partition in self.touched]
+        return {**asdict(self), "touched": touched}
 
     @classmethod
     def counted(cls, batch: int, counts: Mapping[str, int]) -> BatchReport:

@@ -7,10 +7,12 @@ milliseconds and without a job.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+Partitions = tuple[dict[str, str | None], ...]
 
 _NAME = 20 + len(".json")
 
@@ -25,6 +27,46 @@ def local_log(location: str) -> Path | None:
     return log if log.is_dir() else None
 
 
+def touched_partitions(log: Path, version: int, columns: Sequence[str]) -> Partitions | None:
+    """The partitions whose rows the commit added or removed, by the values of `columns`; None where that cannot be told.
+
+    Told by the commit's own list of files, so it holds with deletion vectors too, and nothing of the table is read.
+    """
+    physical = _physical_names(log, version)
+    if physical is None or any(name.lower() not in physical for name in columns):
+        return None
+    found: dict[tuple[str | None, ...], None] = {}
+    for action in _actions(log / f"{version:020}.json", ('"add"', '"remove"')):
+        file = action.get("add") or action.get("remove")
+        if file and file.get("dataChange"):
+            values = file.get("partitionValues") or {}
+            found[tuple(values.get(physical[name.lower()]) or None for name in columns)] = None
+    order = sorted(found, key=lambda values: [(value is not None, value or "") for value in values])
+    return tuple(dict(zip(columns, values, strict=True)) for values in order)
+
+
+def _physical_names(log: Path, version: int) -> dict[str, str] | None:
+    """What the log calls each column: its own name, or another where the table maps them."""
+    for number in range(version, -1, -1):
+        path = log / f"{number:020}.json"
+        if not path.is_file():
+            return None
+        for action in _actions(path, ('"metaData"',)):
+            if "metaData" in action:
+                fields = json.loads(action["metaData"]["schemaString"])["fields"]
+                mapped = "delta.columnMapping.physicalName"
+                return {f["name"].lower(): f["metadata"].get(mapped, f["name"]) for f in fields}
+    return None
+
+
+def _actions(commit: Path, marks: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The actions of a commit whose line has one of the marks."""
+    with commit.open(encoding="utf-8") as lines:
+        for line in lines:
+            if any(mark in line for mark in marks):
+                yield json.loads(line)
+
+
 def newest_commits(log: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """(version, what lakebed told with it or None), the newest first."""
     names = (name for name in (path.name for path in log.iterdir()) if len(name) == _NAME)
@@ -35,13 +77,10 @@ def newest_commits(log: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
 
 
 def _user_metadata(commit: Path) -> str | None:
-    with commit.open(encoding="utf-8") as lines:
-        for line in lines:
-            if '"commitInfo"' in line:
-                info = json.loads(line).get("commitInfo")
-                if info is not None:
-                    metadata: str | None = info.get("userMetadata")
-                    return metadata
+    for action in _actions(commit, ('"commitInfo"',)):
+        if "commitInfo" in action:
+            metadata: str | None = action["commitInfo"].get("userMetadata")
+            return metadata
     return None
 
 

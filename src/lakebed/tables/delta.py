@@ -22,7 +22,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
-from lakebed.tables.commit_log import local_log, newest_commits, told_by
+from lakebed.tables.commit_log import Partitions, local_log, newest_commits, told_by, touched_partitions
 from lakebed.tables.place import Place
 
 SETTINGS = "lakebed.settings"
@@ -118,6 +118,12 @@ class DeltaTable:
                 return Head(int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version)
         return Head(version=newest)
 
+    def touched(self, version: int, columns: Sequence[str]) -> Partitions | None:
+        """The partitions that this version changed rows of; None stands for the whole table."""
+        properties = None if self.place.is_path else self.properties()
+        log = local_log(properties["location"] if properties else self.place.text)
+        return touched_partitions(log, version, columns) if columns and log is not None else None
+
     def _commits(self) -> Iterator[tuple[int, dict[str, Any] | None]]:
         """The same by way of Spark: a few first, all if they tell nothing."""
         for limit in (3, 100_000):
@@ -194,7 +200,10 @@ class DeltaTable:
             )
 
     def append(self, rows: DataFrame, commit: Commit) -> Head:
-        """Add rows. A table that does not exist is made by the same commit, so a crash leaves none or all of it."""
+        """Add rows. A table that does not exist is made by the same commit, so a crash leaves none or all of it; one with
+        a name by a commit before, since Delta drops what a commit tells when it makes such a table."""
+        if not self.place.is_path and not self.exists():
+            self.create(rows.schema, partition_by=(), settings={}, again=False)
         return self._write(rows.write.mode("append").options(**_table_properties(rows.columns)), commit)
 
     def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
