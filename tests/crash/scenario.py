@@ -24,6 +24,7 @@ SECOND = [
     (5, "new", 20, "U"),
     (None, "bad", 20, "U"),  # no key
 ]
+CHANGES = lb.Changes(key=["id"], order_by=["seq"], delete_when="op = 'D'", except_columns=["seq", "op"])
 TABLES = ("", "__journal", "__heads", "__state", "__rejected")
 
 
@@ -38,10 +39,10 @@ class Scenario:
     spark: SparkSession
     base: Path
     history: Any
+    feed: Any = CHANGES
 
     def table(self, path: Path) -> lb.Table:
-        feed = lb.Changes(key=["id"], order_by=["seq"], delete_when="op = 'D'", except_columns=["seq", "op"])
-        return lb.table(self.spark, str(path), feed=feed, history=self.history)
+        return lb.table(self.spark, str(path), feed=self.feed, history=self.history)
 
     def prepare(self) -> None:
         self.table(self.base).apply(frame(self.spark, FIRST), batch=1, system_time=START)

@@ -3,47 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-import shutil
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.crash.scenario import SECOND, START, TABLES, Scenario, content, frame
+from tests.crash.dying import died, moments, prefixes
+from tests.crash.scenario import SECOND, START, Scenario, content, frame
 
 import lakebed as lb
 from lakebed.errors import ConflictError, LakebedError
-from lakebed.tables.delta import DeltaTable
-
-WRITES = ("create", "append", "replace", "remove")
-
-
-class DiedError(Exception):
-    """Stands for the end of the process."""
-
-
-class Dying:
-    """Lets the n-th write of any table die: before it, after it, or after it with the answer lost."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, nth: int, when: str) -> None:
-        self.calls, self.nth, self.when = 0, nth, when
-        for name in WRITES:
-            patch.setattr(DeltaTable, name, self._dying(getattr(DeltaTable, name)))
-
-    def _dying(self, write: Callable[..., Any]) -> Callable[..., Any]:
-        def dies(*args: Any, **options: Any) -> Any:
-            self.calls += 1
-            mine = self.calls == self.nth
-            if mine and self.when == "before":
-                raise DiedError
-            result = write(*args, **options)
-            if mine:
-                raise DiedError
-            return result
-
-        return dies
 
 
 @pytest.fixture(scope="module")
@@ -60,58 +29,27 @@ def undisturbed(scenario: Scenario) -> dict[str, list[str]]:
     return content(scenario.spark, path)
 
 
-def moments(patch: pytest.MonkeyPatch, scenario: Scenario) -> Iterator[tuple[int, str]]:
-    """After every third write of the batch: each is a state of its own."""
-    with patch.context() as counting:
-        dying = Dying(counting, -1, "never")
-        scenario.second(scenario.copy("counted"))
-    for nth in range(2, dying.calls + 1, 3):
-        yield nth, "after"
-
-
-def test_G1_a_batch_that_dies_at_any_write_is_finished_by_the_next_try(
-    scenario: Scenario, undisturbed: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried = 0
-    for nth, when in moments(monkeypatch, scenario):
-        path = scenario.copy(f"died-{nth}-{when}")
-        with monkeypatch.context() as patch:
-            Dying(patch, nth, when)
-            with pytest.raises(DiedError):
-                scenario.second(path)
-        scenario.second(path)
-        assert content(scenario.spark, path) == undisturbed, f"write {nth}, {when}"
-        tried += 1
-    assert tried >= 1
-
-
-def test_G1_every_prefix_of_the_files_is_a_state_to_go_on_from(
+def test_G1_a_batch_that_dies_at_a_write_is_finished_by_the_next_try(
     scenario: Scenario, undisturbed: dict[str, list[str]]
 ) -> None:
-    """All files of Delta are written once, so each prefix by time is what a crash may leave. A few of them here."""
-    whole = scenario.copy("whole")
-    before = {str(path) for path in _files(whole)}
-    scenario.second(whole)
-    added = [path for path in _files(whole) if str(path) not in before]
-    assert len(added) > 4
-    for cut in (len(added) // 2,):
-        path = scenario.copy(f"cut-{cut}")
-        for source in added[:cut]:
-            target = Path(str(source).replace(str(whole), str(path), 1))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+    """After every third write; `make evidence` has them all."""
+    chosen = [(nth, when) for nth, when in moments(scenario) if when == "after"][1::3]
+    assert chosen
+    for nth, when in chosen:
+        path = died(scenario, nth, when)
         scenario.second(path)
-        assert content(scenario.spark, path) == undisturbed, f"{cut} of {len(added)} files"
+        assert content(scenario.spark, path) == undisturbed, f"write {nth}, {when}"
 
 
-def _files(path: Path) -> list[Path]:
-    found = [
-        file
-        for suffix in TABLES
-        for file in Path(f"{path}{suffix}").rglob("*")
-        if file.is_file() and ".crc" not in file.name
-    ]
-    return sorted(found, key=lambda file: file.stat().st_mtime_ns)
+def test_G1_a_prefix_of_the_files_is_a_state_to_go_on_from(
+    scenario: Scenario, undisturbed: dict[str, list[str]]
+) -> None:
+    """The middle one; `make evidence` has them all."""
+    states = list(prefixes(scenario))
+    assert len(states) > 4
+    path = states[len(states) // 2]()
+    scenario.second(path)
+    assert content(scenario.spark, path) == undisturbed
 
 
 def test_G1_of_two_writers_at_once_one_wins_and_the_table_is_right(

@@ -1,0 +1,67 @@
+"""A batch that writes every table it can (deletes, late events, bad rows), made to die before and after each of its writes, and
+with each prefix of the files it adds; then applied again. Every table of the dataset must be that of an undisturbed batch, row
+for row and number for number. Each feed in each history that keeps several tables, and some that keep one."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.crash.dying import died, moments, prefixes
+from tests.crash.scenario import CHANGES, Scenario, content
+
+import lakebed as lb
+from evidence.figure import Figure
+from lakebed.session import session
+
+SNAPSHOT = lb.Snapshot(key=["id"], except_columns=["seq", "op"])
+ARRIVING = lb.Updates(key=["id"], except_columns=["seq", "op"])
+SCENARIOS = {
+    "changes as versions": (CHANGES, lb.Versions()),
+    "changes as versions, deletes flagged": (CHANGES, lb.Versions(deletes="flag")),
+    "changes as current": (CHANGES, lb.Current()),
+    "changes as log": (CHANGES, lb.Log()),
+    "snapshot as versions": (SNAPSHOT, lb.Versions()),
+    "snapshot as log": (SNAPSHOT, lb.Log()),
+    "updates by arrival as current": (ARRIVING, lb.Current()),
+}
+
+
+def run(_seed: int) -> list[Figure]:
+    return [figure for name in SCENARIOS for figure in one(name)]
+
+
+def one(name: str) -> list[Figure]:
+    """All states of one scenario."""
+    feed, history = SCENARIOS[name]
+    feed = feed.model_copy(update={"on_bad_rows": "quarantine"})
+    with tempfile.TemporaryDirectory(prefix="lakebed-crash-") as folder:
+        scenario = Scenario(session("local[2]"), Path(folder) / "base", history, feed)
+        scenario.prepare()
+        clean = scenario.copy("undisturbed")
+        scenario.second(clean)
+        expected = content(scenario.spark, clean)
+        tried, lost, doubled = 0, 0, 0
+        for broken in states(scenario):
+            path = broken()
+            scenario.second(path)
+            found = content(scenario.spark, path)
+            missing, extra = _difference(expected, found), _difference(found, expected)
+            tried, lost, doubled = tried + 1, lost + missing, doubled + extra
+            for suffix in ("", "__journal", "__heads", "__state", "__rejected", "__staging"):
+                shutil.rmtree(f"{path}{suffix}", ignore_errors=True)
+    return [Figure(f"{name}: states, rows lost, rows too many or different", f"{tried}, {lost}, {doubled}")]
+
+
+def states(scenario: Scenario) -> Iterator[Callable[[], Path]]:
+    for nth, when in moments(scenario):
+        yield lambda nth=nth, when=when: died(scenario, nth, when)  # type: ignore[misc]
+    yield from prefixes(scenario)
+
+
+def _difference(some: dict[str, list[str]], others: dict[str, list[str]]) -> int:
+    """How many rows of some tables are not in the others."""
+    return sum((Counter(rows) - Counter(others.get(name, []))).total() for name, rows in some.items())
