@@ -44,7 +44,17 @@ def test_from_landing_to_show(lakebed: Lakebed, spark: SparkSession, two_dataset
     shown = lakebed("--project", two_datasets, "show", "demo.cities", "--format", "ndjson")
     assert [json.loads(line)["city"] for line in shown.out.splitlines()] == ["Vancouver", "Seattle"]
 
-    shown = lakebed("--project", two_datasets, "show", "demo.versions", "--format", "csv")
+    shown = lakebed(
+        "--project",
+        two_datasets,
+        "show",
+        "demo.versions",
+        "--all-versions",
+        "--limit",
+        "0",
+        "--format",
+        "csv",
+    )
     rows = list(csv.DictReader(io.StringIO(shown.out)))
     assert [(row["id"], row["v"], row["valid_from"][:10], row["is_current"]) for row in rows] == [
         ("1", "a", "2024-01-01", "false"),
@@ -53,9 +63,16 @@ def test_from_landing_to_show(lakebed: Lakebed, spark: SparkSession, two_dataset
     ]
     assert not any(name.startswith("_lb_") for name in rows[0])
 
-    limited = lakebed("--project", two_datasets, "show", "demo.versions", "--limit", "2")
-    assert "only the first 2 rows are shown; --limit 20 shows more" in limited.err
+    limited = lakebed("--project", two_datasets, "show", "demo.versions", "--all-versions", "--limit", "2")
+    assert "only the first 2 rows are shown; --limit 20 shows more, --limit 0 all" in limited.err
     assert limited.out.count("2024-01-0") == 3
+
+    now = lakebed("--project", two_datasets, "show", "demo.versions", "--format", "ndjson")
+    assert [json.loads(line)["v"] for line in now.out.splitlines()] == ["A", "b"]
+    then = lakebed(
+        "--project", two_datasets, "show", "demo.versions", "--as-of", "2024-01-01", "--format", "ndjson"
+    )
+    assert [json.loads(line)["v"] for line in then.out.splitlines()] == ["a", "b"]
 
     told = json.loads(lakebed("--project", two_datasets, "status", "--rows", "--format", "json").out)
     assert [(one["dataset"], one["rows"], one["waiting"]) for one in told["datasets"]] == [
@@ -86,7 +103,12 @@ def test_a_batch_that_fails_leaves_its_table_and_the_others_alone(
     assert "demo.versions: batch 2 from v/2024-01-02.csv: 2 read, 1 applied, 1 unchanged" in mended.err
 
 
-def test_a_limit_of_nothing_is_refused(lakebed: Lakebed, project: Path) -> None:
-    ended = lakebed("--project", project, "show", "demo.cities", "--limit", "0")
-    assert ended.code == 2
-    assert "--limit" in ended.err
+def test_what_contradicts_itself_is_refused(lakebed: Lakebed, project: Path) -> None:
+    for options, why in (
+        (["--limit", "-1"], "--limit"),
+        (["--all-versions", "--as-of", "2024-01-01"], "contradict"),
+        (["--as-of", "yesterday"], "is no time"),
+    ):
+        ended = lakebed("--project", project, "show", "demo.cities", *options)
+        assert ended.code == 2
+        assert why in ended.err

@@ -41,12 +41,13 @@ class Rows:
         ]
 
 
-def first_rows(frame: DataFrame, limit: int) -> Rows:
-    """The first rows, in the frame's order."""
+def first_rows(frame: DataFrame, limit: int | None) -> Rows:
+    """The first rows, or all, in the frame's order."""
     from pyspark.sql import functions as F  # noqa: PLC0415 - the command line must start without Spark
 
     columns = [F.col(f"`{name.replace('`', '``')}`") for name in frame.columns]
-    taken = frame.select(F.to_json(F.struct(*columns), _AS_JSON)).take(limit)
+    lines = frame.select(F.to_json(F.struct(*columns), _AS_JSON))
+    taken = lines.toLocalIterator() if limit is None else lines.take(limit)
     times = frozenset(field.name for field in frame.schema if field.dataType.typeName() == "timestamp")
     return Rows(tuple(frame.columns), times, [text for (text,) in taken])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -31,39 +32,75 @@ def add_to(app: typer.Typer) -> None:
 def show(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The dataset, such as demo.cities.", metavar="NAME")],
-    limit: Annotated[int, typer.Option(help="How many rows at most.", min=1, metavar="N")] = 20,
+    all_versions: Annotated[
+        bool, typer.Option("--all-versions", help="Of versions also those that are over.")
+    ] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="The rows that were valid then: a day, a time, or a number.", metavar="T"),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="How many rows at most; 0 for all.", min=0, metavar="N")] = 20,
     format_: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.TABLE,
 ) -> None:
-    """Show the rows of a table: a log in the order of its changes, the others by key.
+    """Show the rows of a table: a log in the order of its changes, the others by key; of versions the open ones.
 
     \b
     Example:
       lakebed --project shop show demo.cities
-      lakebed --project shop show demo.cities --limit 1000 --format csv
+      lakebed --project shop show crm.customers --all-versions --limit 0 --format csv
+      lakebed --project shop show crm.customers --as-of 2024-01-31
     """
+    if all_versions and as_of is not None:
+        raise typer.BadParameter("--all-versions and --as-of contradict each other: give one of them")
     project = settings(context).load()
     dataset = project.dataset(name)
     spark = spark_of(project, short=True, quiet=format_ is not Format.TABLE)
     with ours(dataset.name):
-        rows = first_rows(ordered_rows(project, dataset, spark), limit + 1)
-    print_frame_rows(rows.first(limit), format_)
-    if len(rows.lines) > limit:
-        say(f"only the first {limit} rows are shown; --limit {limit * 10} shows more")
+        wanted = ordered_rows(project, dataset, spark, as_of=as_of, all_versions=all_versions)
+        rows = first_rows(wanted, limit + 1 if limit else None)
+    print_frame_rows(rows.first(limit) if limit else rows, format_)
+    if limit and len(rows.lines) > limit:
+        say(f"only the first {limit} rows are shown; --limit {limit * 10} shows more, --limit 0 all")
 
 
-def ordered_rows(project: Project, dataset: Dataset, spark: Callable[[], SparkSession]) -> DataFrame:
-    """The table as its history keeps it, in an order that a person can follow."""
+def ordered_rows(
+    project: Project,
+    dataset: Dataset,
+    spark: Callable[[], SparkSession],
+    *,
+    as_of: str | None = None,
+    all_versions: bool = False,
+) -> DataFrame:
+    """The rows that were asked for, in an order that a person can follow."""
     from pyspark.sql import functions as F  # noqa: PLC0415 - the command line must start without Spark
 
-    rows = _table(project, dataset, spark).read()
+    table = _table(project, dataset, spark)
+    if as_of is not None:
+        rows = table.as_of(_time(as_of))
+    elif isinstance(dataset.history, Versions) and not all_versions:
+        rows = table.open_versions()
+    else:
+        rows = table.read()
     own, key = dataset.history.own, list(getattr(dataset.feed, "key", ()))
-    if isinstance(dataset.history, Log):
+    if isinstance(dataset.history, Log) and own("offset") in rows.columns:
         names = [own("offset")]
     elif isinstance(dataset.history, Versions):
         names = [*key, own("valid_from"), own("sk")]
     else:
         names = key
     return rows.orderBy(*[F.col(f"`{name.replace('`', '``')}`") for name in names])
+
+
+def _time(text: str) -> datetime | int:
+    """A day or a time (UTC unless it says otherwise), or a number where versions are counted so."""
+    if text.lstrip("-").isdigit() and len(text.lstrip("-")) != len("20240131"):
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        what = f"{text!r} is no time: give a day such as 2024-01-31, a time such as 2024-01-31T12:00:00Z, or a number"
+        raise typer.BadParameter(what) from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def count_rows(project: Project, dataset: Dataset, spark: Callable[[], SparkSession]) -> int:

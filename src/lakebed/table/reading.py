@@ -31,6 +31,11 @@ class Reading:
         self._finished()
         return _shown(self.tables.target.read())
 
+    def open_versions(self) -> DataFrame:
+        """Of a versions table the rows that no newer one has ended, deleted ones included where they are kept."""
+        self._finished()
+        return _shown(self.tables.target.read().where(self._is_open()))
+
     def state(self) -> DataFrame:
         """One row per live key, data columns only: the same for every history (R2)."""
         self._finished()
