@@ -52,7 +52,7 @@ def test_upgrades_run_in_order_from_where_the_store_is(address: str) -> None:
         with transaction(engine, writes=True) as connection:
             current.upgrade(connection, now=system_clock(), upgrades=steps)
     assert ran == ["second", "third"]
-    assert versions(engine) == [1, 2, 3]
+    assert versions(engine) == list(range(1, len(steps) + 1))
     engine.dispose()
 
 
@@ -65,7 +65,7 @@ def test_an_upgrade_that_breaks_leaves_the_store_as_it_was(address: str) -> None
     engine = engine_of(address)
     with pytest.raises(RuntimeError, match="boom"), transaction(engine, writes=True) as connection:
         current.upgrade(connection, now=system_clock(), upgrades=(*current.UPGRADES, breaks))
-    assert versions(engine) == [1]
+    assert versions(engine) == list(range(1, len(current.UPGRADES) + 1))
     with pytest.raises(Exception, match="half"), transaction(engine, writes=False) as connection:
         connection.execute(text("SELECT n FROM half"))
     engine.dispose()
@@ -98,22 +98,29 @@ def test_several_processes_make_the_schema_once(address: str) -> None:
         worker.join(60)
     assert [worker.exitcode for worker in workers] == [0] * 4
     engine = engine_of(address)
-    assert versions(engine) == [1]
+    assert versions(engine) == list(range(1, len(current.UPGRADES) + 1))
     engine.dispose()
 
 
-VERSION_1 = (Path(__file__).parent / "schema_1.sql").read_text()
+RELEASED = {
+    "schema_1.sql": ("schema_version", "batches", "inputs", "runs", "events"),
+    "schema_2.sql": ("failures", "skips", "leases"),
+}
 
 
-def test_the_statements_of_version_1_are_those_released() -> None:
-    """If this fails you changed a table: keep its old form for upgrade 1 and write an upgrade (see schema.py)."""
+@pytest.mark.parametrize("file", RELEASED)
+def test_the_statements_of_each_version_are_those_released(file: str) -> None:
+    """If this fails you changed a table: keep its old form for its upgrade and write another (see schema.py)."""
+    released = (Path(__file__).parent / file).read_text()
     dialects: tuple[Dialect, ...] = (sqlite.dialect(), postgresql.dialect())  # type: ignore[no-untyped-call]
     said = [
         f"-- {dialect.name}\n"
         + "".join(
-            str(CreateTable(table).compile(dialect=dialect)) for table in current.metadata.sorted_tables
+            str(CreateTable(table).compile(dialect=dialect))
+            for table in current.metadata.sorted_tables
+            if table.name in RELEASED[file]
         )
         for dialect in dialects
     ]
     lines = [line.rstrip() for line in "\n".join(said).splitlines()]
-    assert "\n".join(line for line in lines if line) == VERSION_1.strip()
+    assert "\n".join(line for line in lines if line) == released.strip()

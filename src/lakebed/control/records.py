@@ -106,3 +106,13 @@ class Event:
     batch: int
     at: datetime
     table_version: int | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a dataset waits for a person: its open batch failed for a reason that no further try would mend."""
+
+    dataset: str
+    number: int
+    at: datetime
+    error: Mapping[str, Any]

@@ -121,10 +121,53 @@ events = Table(
     UniqueConstraint("dataset", "batch", name="event_once"),
 )
 
+# A batch that failed for a reason of its own, which no further try would mend: its dataset waits for a person.
+failures = Table(
+    "failures",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("error", JSON, nullable=False),
+)
+
+# Inputs that a person has decided to leave out.
+skips = Table(
+    "skips",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("identity", Text, primary_key=True),
+    Column("path", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("modified_ns", BigInteger, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("error", JSON, nullable=False),
+)
+
+# Who works on a dataset, and until when the others wait.
+leases = Table(
+    "leases",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("until", UtcTime, nullable=False),
+)
+
 Upgrade = Callable[[Connection], None]
-UPGRADES: tuple[Upgrade, ...] = (metadata.create_all,)
+
+
+def _batches_runs_events(connection: Connection) -> None:
+    metadata.create_all(connection, tables=[schema_version, batches, inputs, runs, events])
+
+
+def _failures_skips_leases(connection: Connection) -> None:
+    metadata.create_all(connection, tables=[failures, skips, leases])
+
+
+UPGRADES: tuple[Upgrade, ...] = (_batches_runs_events, _failures_skips_leases)
 
 ADVISORY_LOCK = 0x6C616B65626564  # "lakebed"; any number does, if every lakebed uses the same
+LEASE_LOCK = 0x6C616B65  # its first half: the other one is the dataset
 
 
 def upgrade(connection: Connection, *, now: datetime, upgrades: Sequence[Upgrade] = UPGRADES) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from lakebed.control import schema
 from lakebed.control.engine import make_engine, public_address, transaction
-from lakebed.control.records import Batch, BatchPlan, Event, Input, Run, RunState
+from lakebed.control.records import Batch, BatchPlan, Event, Failure, Input, Run, RunState
 from lakebed.errors import ConflictError, TableError
 
 Clock = Callable[[], datetime]
@@ -171,11 +171,105 @@ class ControlStore:
             return next(iter(_batches(connection, dataset, which, order, limit=1)), None)
 
     def not_taken(self, dataset: str, candidates: Iterable[Input]) -> list[Input]:
-        """Those of the candidates that no batch of the dataset has, in their order."""
-        i = schema.inputs.c
+        """Those of the candidates that no batch of the dataset has, and nobody has skipped, in their order."""
         with transaction(self._engine, writes=False) as connection:
-            taken = set(connection.execute(select(i.identity).where(i.dataset == dataset)).scalars())
+            taken = {
+                identity
+                for table in (schema.inputs, schema.skips)
+                for identity in connection.execute(
+                    select(table.c.identity).where(table.c.dataset == dataset)
+                ).scalars()
+            }
         return [one for one in candidates if one.identity not in taken]
+
+    def taken_paths(self, dataset: str, paths: Iterable[str]) -> dict[str, int]:
+        """Those of the paths that a batch has taken before, in whatever state they were then, with its number."""
+        i, wanted = schema.inputs.c, set(paths)
+        if not wanted:
+            return {}
+        query = select(i.path, func.max(i.number)).where(i.dataset == dataset).group_by(i.path)
+        with transaction(self._engine, writes=False) as connection:
+            return {path: number for path, number in connection.execute(query) if path in wanted}
+
+    # Failures
+
+    def note_failure(self, dataset: str, number: int, error: Mapping[str, Any]) -> None:
+        """The open batch cannot be applied as it is: the dataset waits for `clear_failure` or `skip_batch`."""
+        row = {"dataset": dataset, "number": number, "at": self._clock(), "error": dict(error)}
+        with transaction(self._engine, writes=True) as connection:
+            connection.execute(schema.failures.delete().where(schema.failures.c.dataset == dataset))
+            connection.execute(schema.failures.insert().values(row))
+
+    def failure(self, dataset: str) -> Failure | None:
+        """What the dataset waits for, if it does."""
+        query = select(schema.failures).where(schema.failures.c.dataset == dataset)
+        with transaction(self._engine, writes=False) as connection:
+            row = connection.execute(query).first()
+        return None if row is None else Failure(**row._mapping)
+
+    def clear_failure(self, dataset: str) -> None:
+        with transaction(self._engine, writes=True) as connection:
+            connection.execute(schema.failures.delete().where(schema.failures.c.dataset == dataset))
+
+    def skip_batch(self, dataset: str, number: int) -> tuple[Input, ...]:
+        """Leave the inputs of a planned batch out for good; its number is free again. Gives the inputs."""
+        with transaction(self._engine, writes=True) as connection:
+            kept = _batch(connection, dataset, number)
+            if kept is None or kept.state == "done":
+                raise TableError(
+                    f"batch {number} is {'done' if kept else 'not planned'} and cannot be skipped",
+                    where=dataset,
+                )
+            found = connection.execute(
+                select(schema.failures.c.error).where(schema.failures.c.dataset == dataset)
+            ).scalar()
+            now = self._clock()
+            rows = [
+                {
+                    "dataset": dataset,
+                    "identity": one.identity,
+                    "at": now,
+                    "error": found or {},
+                    **one.as_dict(),
+                }
+                for one in kept.plan.inputs
+            ]
+            for table in (schema.inputs, schema.batches, schema.failures):
+                connection.execute(table.delete().where(table.c.dataset == dataset, table.c.number == number))
+            if rows:
+                connection.execute(schema.skips.insert(), rows)
+        return kept.plan.inputs
+
+    # Leases
+
+    def take_lease(self, dataset: str, holder: str, *, seconds: float) -> bool:
+        """Whether `holder` may work on the dataset for so long: nobody else does, or whoever did has not said so in time.
+        The store's own clock decides, so machines need not agree on the time. Taking it again makes it longer."""
+        lease = schema.leases
+        with transaction(self._engine, writes=True) as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(
+                    select(func.pg_advisory_xact_lock(schema.LEASE_LOCK, func.hashtext(dataset)))
+                )
+            now = self._now(connection)
+            row = connection.execute(select(lease).where(lease.c.dataset == dataset)).first()
+            if row is not None and row.holder != holder and row.until > now:
+                return False
+            connection.execute(lease.delete().where(lease.c.dataset == dataset))
+            until = now + timedelta(seconds=seconds)
+            connection.execute(lease.insert().values(dataset=dataset, holder=holder, until=until))
+            return True
+
+    def release_lease(self, dataset: str, holder: str) -> None:
+        lease = schema.leases.c
+        with transaction(self._engine, writes=True) as connection:
+            connection.execute(schema.leases.delete().where(lease.dataset == dataset, lease.holder == holder))
+
+    def _now(self, connection: Connection) -> datetime:
+        if connection.dialect.name == "postgresql":
+            now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+            return now.astimezone(UTC)
+        return self._clock()
 
     # Runs
 
