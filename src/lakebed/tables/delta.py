@@ -28,6 +28,8 @@ from lakebed.tables.place import Place
 SETTINGS = "lakebed.settings"
 _APP = "lakebed"
 _ODD = set(" ,;{}()\n\t=")
+# In conditions, the table and the rows that are written: names that no column has.
+TABLE, ROWS = "_lb_table", "_lb_rows"
 _HIDDEN = "(redacted)"
 _PROPERTIES = 10_000  # more than any table has
 # The log must outlive every pause of a feed: the newest batch number is told by it.
@@ -207,11 +209,11 @@ class DeltaTable:
         return self._write(rows.write.mode("append").options(**_table_properties(rows.columns)), commit)
 
     def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
-        """Remove the rows of the table (alias `t`) for which `on` holds for a row of `rows` (alias `s`), and add `rows`.
+        """Remove the rows of the table (alias `TABLE`) for which `on` holds for a row of `rows` (alias `ROWS`), and add `rows`.
 
         With no rows at all nothing would be removed: use `remove` then.
         """
-        writer = rows.alias("s").write.mode("overwrite").option("replaceOn", on).option("targetAlias", "t")
+        writer = rows.alias(ROWS).write.mode("overwrite").option("replaceOn", on).option("targetAlias", TABLE)
         return self._write(writer, commit)
 
     def _write(self, writer: DataFrameWriter, commit: Commit) -> Head:
@@ -237,9 +239,9 @@ class DeltaTable:
         session.conf.set("spark.databricks.delta.write.txnAppId", _APP)
         session.conf.set("spark.databricks.delta.write.txnVersion", str(commit.batch))
         session.conf.set("spark.databricks.delta.commitInfo.userMetadata", commit.metadata())
-        same = " AND ".join(f"t.{quote_ident(name)} = s.{quote_ident(name)}" for name in columns)
+        same = " AND ".join(f"{TABLE}.{quote_ident(name)} = {ROWS}.{quote_ident(name)}" for name in columns)
         statement = (
-            f"MERGE INTO {self.place.sql} t USING parquet.{quote_ident(staged)} s "
+            f"MERGE INTO {self.place.sql} {TABLE} USING parquet.{quote_ident(staged)} {ROWS} "
             f"ON {where + ' AND ' if where else ''}{same} WHEN MATCHED THEN DELETE"
         )
         return self._committed(lambda: session.sql(statement).count(), commit)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from lakebed.history.columns import quote_ident
-from lakebed.tables.delta import Commit, DeltaTable, Head, quote_text
+from lakebed.tables.delta import ROWS, TABLE, Commit, DeltaTable, Head, quote_text
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Replacement:
 
 def equals(column: str, text: str | None) -> str:
     """The condition that a column of the table is true, or is this text."""
-    flag = f"t.{quote_ident(column)}"
+    flag = f"{TABLE}.{quote_ident(column)}"
     return flag if text is None else f"{flag} = {quote_text(text)}"
 
 
@@ -49,9 +49,9 @@ def replace(table: DeltaTable, rows: Replacement, where: str, commit: Commit, *,
     also = f"{where} AND " if where else ""
     names = [quote_ident(name) for name in rows.columns]
     if not rows.gone:
-        same = " AND ".join(f"t.{name} = s.{name}" for name in names)
+        same = " AND ".join(f"{TABLE}.{name} = {ROWS}.{name}" for name in names)
         return table.replace(rows.rows, also + same, commit)
-    mine = ", ".join(f"t.{name}" for name in names)
+    mine = ", ".join(f"{TABLE}.{name}" for name in names)
     key = f"({mine})" if len(names) > 1 else mine
     staged = f"SELECT {', '.join(names)} FROM parquet.{quote_ident(rows.staged)}"
     return table.replace(rows.rows, f"{also}{key} IN ({staged})", commit)
