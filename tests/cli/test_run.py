@@ -1,4 +1,4 @@
-"""`lakebed run` and `lakebed replan`: what is shown, and the exit codes. (That they load tables: tests/end_to_end.)"""
+"""`lakebed run`, `retry` and `skip`: what is shown, and the exit codes. (That they load tables: tests/end_to_end.)"""
 
 from __future__ import annotations
 
@@ -135,6 +135,9 @@ def test_a_batch_that_an_earlier_run_has_applied() -> None:
     assert batch_line(BatchOutcome("a.b", 3, ("f",), {"read": 0})) == "a.b: batch 3 from f: no rows"
 
 
-def test_replan_without_a_plan(lakebed: Lakebed, project: Path) -> None:
-    ended = lakebed("--project", project, "replan", "demo.cities")
+def test_skip_and_retry_where_no_batch_waits(lakebed: Lakebed, project: Path) -> None:
+    ended = lakebed("--project", project, "skip", "demo.cities")
     assert (ended.code, ended.err) == (0, "demo.cities: no batch is waiting\n")
+    told = lakebed("--project", project, "skip", "demo.cities", "--format", "json")
+    assert json.loads(told.out)["skipped"] == []
+    assert "no batch is waiting" in lakebed("--project", project, "retry", "demo.cities").err

@@ -96,9 +96,9 @@ def test_a_batch_that_fails_leaves_its_table_and_the_others_alone(
     (two_datasets / "landing" / "v" / "2024-01-02.csv").write_text("id,v\n1,x\n2,b\n")
     again = lakebed("--project", two_datasets, "run")
     assert again.code == 1
-    assert "[input_changed]" in again.err
-    assert lakebed("--project", two_datasets, "replan", "demo.versions").code == 0
-    mended = lakebed("--project", two_datasets, "run")
+    assert "[waiting]" in again.err
+    assert "lakebed retry demo.versions" in again.err
+    mended = lakebed("--project", two_datasets, "retry", "demo.versions")
     assert mended.code == 0, mended.err
     assert "demo.versions: batch 2 from v/2024-01-02.csv: 2 read, 1 applied, 1 unchanged" in mended.err
 

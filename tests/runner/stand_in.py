@@ -109,9 +109,11 @@ class World:
         self.tables.setdefault(name, MemoryTable())
         return self
 
-    def land(self, *paths: str, text: str = "id\n1\n") -> None:
+    def land(self, *paths: str, text: str = "id\n1\n", young: bool = False) -> None:
+        """Files of an hour before the world's clock begins, or of right now."""
+        modified = None if young else START.timestamp() - 3600
         for path in paths:
-            put(self.root / "landing", path, text)
+            put(self.root / "landing", path, text, modified=modified)
 
     def spark(self) -> str:
         self.spark_starts += 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,16 @@ from pyspark.errors import PySparkException
 from tests.runner.stand_in import START, MemoryTable, World
 
 from lakebed.errors import BatchError, ConflictError, ManifestError, SetupError, TableError, TransientError
-from lakebed.runner import BatchOutcome, DatasetOutcome, Silent, pending_files, replan, run_project, status
+from lakebed.runner import (
+    BatchOutcome,
+    DatasetOutcome,
+    Silent,
+    pending_files,
+    retry,
+    run_project,
+    skip,
+    status,
+)
 
 DAYS = [f"a.t/2024010{day}.csv" for day in (1, 2, 3)]
 
@@ -102,6 +113,8 @@ def test_a_retry_reads_the_plan_never_the_folder_again(world: World) -> None:
     assert world.run().failed[0].dataset == "b.t"
     world.land("b.t/20240100.csv", "b.t/20240103.csv")
     world.tables["b.t"].bad = set()
+    assert world.run().failed[0].error.code == "waiting"  # type: ignore[union-attr]
+    assert retry(world.project, "b.t", spark=world.spark, edges=world.edges) == 1
     world.run()
     assert world.files("b.t") == [["b.t/20240101.csv", "b.t/20240102.csv"], ["b.t/20240103.csv"]]
 
@@ -156,6 +169,7 @@ def test_a_retry_keeps_its_system_time(world: World) -> None:
     assert planned is not None
     world.clock += timedelta(days=9)
     world.tables["a.t"].bad = set()
+    retry(world.project, "a.t", spark=world.spark, edges=world.edges)
     world.run()
     assert world.tables["a.t"].applied[0]["system_time"] == planned.plan.system_time
 
@@ -210,11 +224,13 @@ def test_a_planned_file_that_changed_is_not_read(world: World) -> None:
     world.run()
     world.tables["a.t"].bad = set()
     world.land(DAYS[0], text="id\n1\n2\n")
+    with world.store() as store:
+        store.clear_failure("a.t")
     error = world.run().failed[0].error
     assert error is not None
     assert error.code == "input_changed"
     assert world.files("a.t") == []
-    assert replan(world.project, "a.t", spark=world.spark, edges=world.edges) == 1
+    assert retry(world.project, "a.t", spark=world.spark, edges=world.edges) == 1
     assert world.run().failed == ()
     assert world.files("a.t") == [[DAYS[0]]]
     kept = world.root / "warehouse" / "a" / "t__lakebed" / "batches"
@@ -227,9 +243,63 @@ def test_a_plan_that_the_table_holds_cannot_be_set_aside(world: World) -> None:
     world.run()
     world.tables["a.t"].applied = [{"batch": 1, "files": [DAYS[0]], "system_time": START}]
     with pytest.raises(TableError, match="in the table already"):
-        replan(world.project, "a.t", spark=world.spark, edges=world.edges)
+        skip(world.project, "a.t", spark=world.spark, edges=world.edges)
+    assert retry(world.project, "a.t", spark=world.spark, edges=world.edges) == 1
+    assert world.run().failed == ()
+    assert retry(world.project, "a.t", spark=world.spark, edges=world.edges) is None
+
+
+def test_files_that_were_skipped_are_not_taken_again(world: World) -> None:
+    world.land(*DAYS)
+    world.tables["a.t"].bad = {DAYS[1]}
     world.run()
-    assert replan(world.project, "a.t", spark=world.spark, edges=world.edges) is None
+    assert skip(world.project, "a.t", spark=world.spark, edges=world.edges) == (DAYS[1],)
+    assert world.run().failed == ()
+    assert world.files("a.t") == [[DAYS[0]], *[[day] for day in DAYS[2:]]]
+    (
+        world.root / ".lakebed" / "control.db"
+    ).unlink()  # a lost store knows it again from the plans beside the table
+    assert world.run().failed == ()
+    assert len(world.files("a.t")) == len(DAYS) - 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "taken", "code"), [("fail", 1, "changed_file"), ("ignore", 1, None), ("reload", 2, None)]
+)
+def test_a_file_that_was_rewritten(world: World, rule: str, taken: int, code: str | None) -> None:
+    world.add("b.t", on_changed_file=rule)
+    world.land("b.t/20240101.csv")
+    world.run()
+    world.land("b.t/20240101.csv", text="id\n1\n2\n")
+    outcome = world.run(datasets=["b.t"]).datasets[0]
+    assert len(world.files("b.t")) == taken
+    assert (outcome.error.code if outcome.error else None) == code
+    if rule == "ignore":
+        assert "has changed since batch 1 took it" in outcome.notes[0]
+
+
+def test_a_file_that_grows_while_it_is_looked_at_waits(world: World) -> None:
+    world.land(DAYS[0], DAYS[1], young=True)
+    texts = iter(["id\n1\n2\n", "id\n1\n2\n3\n", "id\n"])
+    edges = replace(world.edges, pause=lambda _: world.land(DAYS[1], text=next(texts), young=True))
+    run_project(world.project, spark=world.spark, now=lambda: datetime.now(UTC), edges=edges)
+    assert world.files("a.t") == [[DAYS[0]]]
+
+
+def test_another_run_is_left_to_it(world: World) -> None:
+    world.land(DAYS[0])
+    with world.store() as store:
+        assert store.take_lease("a.t", "elsewhere/1/x", seconds=1000)
+        assert [one.state for one in world.run().datasets] == ["busy"]
+        store.release_lease("a.t", "elsewhere/1/x")
+        gone = f"{socket.gethostname()}/999999999/x"  # of a process here that is no more
+        assert store.take_lease("a.t", gone, seconds=1000)
+    assert [one.state for one in world.run().datasets] == ["done"]
+
+
+def test_names_that_nearly_fit_are_told(world: World) -> None:
+    world.land("a.t/20240231.csv")
+    assert "20240231" in world.run().datasets[0].notes[0]
 
 
 def test_passing_trouble_is_tried_again_with_the_same_plan(world: World) -> None:
@@ -282,6 +352,8 @@ def test_two_plans_of_one_number_beside_the_table_are_refused(world: World) -> N
     other = json.loads(path.read_text())
     other["inputs"][0]["size"] += 1
     path.write_text(json.dumps(other))
+    with world.store() as store:
+        store.clear_failure("a.t")
     error = world.run().failed[0].error
     assert error is not None
     assert error.code == "plan_differs"

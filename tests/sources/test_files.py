@@ -11,7 +11,15 @@ import pytest
 from tests.sources.datasets import SNAPSHOT, dataset, put
 
 from lakebed.errors import BatchError, ManifestError
-from lakebed.sources import FoundFile, event_time, find_files, local_folder, next_files, unchanged
+from lakebed.sources import (
+    FoundFile,
+    event_time,
+    find_files,
+    local_folder,
+    near_misses,
+    next_files,
+    unchanged,
+)
 
 DATED: dict[str, Any] = {"files": "in/{day:%Y%m%d}.csv", "event_time": {"from": "path", "part": "day"}}
 
@@ -99,9 +107,39 @@ def test_a_snapshot_is_one_file_in_order_of_its_time(tmp_path: Path) -> None:
 
 def test_other_feeds_take_all_up_to_a_limit(tmp_path: Path) -> None:
     files = [put(tmp_path, f"in/{n}.csv") for n in range(5)]
-    assert next_files(dataset(), files, limit=3) == files[:3]
+    assert next_files(dataset(max_files=3), files) == files[:3]
+    assert next_files(dataset(max_bytes=2 * files[0].size), files) == files[:2]
+    assert next_files(dataset(max_bytes=1), files) == files[:1]
     assert next_files(dataset(), files) == files
     assert next_files(dataset(), []) == []
+
+
+def test_a_snapshot_of_several_files_is_a_folder_or_a_time(tmp_path: Path) -> None:
+    names = ["in/20240101/a.csv", "in/20240101/b.csv", "in/20240102/a.csv"]
+    files = [put(tmp_path, name) for name in names]
+    options: dict[str, Any] = {"event_time": {"from": "path", "part": "day"}, "feed": SNAPSHOT}
+    by_folder = dataset("in/{day:%Y%m%d}/{n}.csv", snapshot_unit="folder", **options)
+    assert paths(next_files(by_folder, files)) == names[:2]
+    parts = [put(tmp_path, name) for name in ("x/1_20240102.csv", "x/2_20240101.csv", "x/1_20240101.csv")]
+    by_time = dataset("x/{n}_{day:%Y%m%d}.csv", snapshot_unit="time", **options)
+    assert paths(next_files(by_time, parts)) == ["x/1_20240101.csv", "x/2_20240101.csv"]
+
+
+def test_files_wait_for_their_marker(tmp_path: Path) -> None:
+    put(tmp_path, "in/a/1.csv")
+    put(tmp_path, "in/b/1.csv")
+    of = dataset("in/{folder}/{n}.csv", wait_for="_SUCCESS")
+    assert find_files(tmp_path, of) == []
+    put(tmp_path, "in/b/_SUCCESS")
+    assert paths(find_files(tmp_path, of)) == ["in/b/1.csv"]
+
+
+def test_names_that_nearly_fit_are_told(tmp_path: Path) -> None:
+    put(tmp_path, "in/20240231.csv")
+    put(tmp_path, "in/readme.txt")
+    assert near_misses(tmp_path, dataset(**DATED)) == [
+        "in/20240231.csv: day: '20240231' is no time of the format %Y%m%d"
+    ]
 
 
 def test_G3_a_batch_has_one_event_time(tmp_path: Path) -> None:

@@ -26,6 +26,10 @@ class Lines:
     def dataset_finished(self, outcome: DatasetOutcome) -> None:
         if outcome.state == "idle":
             say(f"{outcome.dataset}: nothing new")
+        elif outcome.state == "busy":
+            say(f"{outcome.dataset}: another run is at work on it; left to that one")
+        for note in outcome.notes:
+            say(f"  note: {note}")
 
 
 class Moving(Lines):

@@ -1,8 +1,9 @@
-"""`lakebed run` and `lakebed replan`: apply what has landed."""
+"""`lakebed run`, `lakebed retry` and `lakebed skip`: apply what has landed."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,13 +12,19 @@ from lakebed.cli.output import ShortFormat, say, to_json
 from lakebed.cli.progress import progress
 from lakebed.cli.settings import settings
 from lakebed.cli.spark import spark_of
+from lakebed.manifest import Project
 from lakebed.runner import RunOutcome, run_project
-from lakebed.runner import replan as replan_batch
+from lakebed.runner import retry as retry_batch
+from lakebed.runner import skip as skip_batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def add_to(app: typer.Typer) -> None:
     app.command()(run)
-    app.command()(replan)
+    app.command()(retry)
+    app.command()(skip)
 
 
 def run(
@@ -38,13 +45,14 @@ def run(
     """
     project = settings(context).load()
     quiet = format_ is ShortFormat.JSON
+    _run(project, datasets or None, spark_of(project, quiet=quiet), quiet=quiet)
+
+
+def _run(
+    project: Project, datasets: list[str] | None, spark: Callable[[], SparkSession], *, quiet: bool
+) -> None:
     with progress(quiet=quiet) as shown:
-        outcome = run_project(
-            project,
-            datasets=datasets or None,
-            progress=shown,
-            spark=spark_of(project, quiet=quiet),
-        )
+        outcome = run_project(project, datasets=datasets, progress=shown, spark=spark)
     if quiet:
         print(to_json(outcome.as_dict(), indent=2))  # noqa: T201
     else:
@@ -70,22 +78,47 @@ def _code(outcome: RunOutcome) -> int:
     return codes.pop() if len(codes) == 1 else FAILED
 
 
-def replan(
+def retry(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The dataset, such as demo.cities.", metavar="NAME")],
+    format_: Annotated[
+        ShortFormat, typer.Option("--format", help="How to print the result.")
+    ] = ShortFormat.TABLE,
 ) -> None:
-    """Set a batch aside that was planned and could not be applied, so that the next run looks at the files anew.
+    """Try a batch again that failed and waits; then all that is new of its dataset.
 
-    For a file that was mended, replaced or removed after its batch was planned.
+    If its files were mended, replaced or removed, the batch is planned anew.
 
     \b
     Example:
-      lakebed --project shop replan demo.cities
+      lakebed --project shop retry demo.cities
     """
     project = settings(context).load()
-    number = replan_batch(project, name, spark=spark_of(project, short=True))
-    say(
-        f"{name}: no batch is waiting"
-        if number is None
-        else f"{name}: batch {number} will be planned anew by the next run"
-    )
+    quiet = format_ is ShortFormat.JSON
+    spark = spark_of(project, quiet=quiet)
+    if retry_batch(project, name, spark=spark) is None and not quiet:
+        say(f"{name}: no batch is waiting")
+    _run(project, [name], spark, quiet=quiet)
+
+
+def skip(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The dataset, such as demo.cities.", metavar="NAME")],
+    format_: Annotated[
+        ShortFormat, typer.Option("--format", help="How to print the result.")
+    ] = ShortFormat.TABLE,
+) -> None:
+    """Leave the files of a batch that failed and waits out for good; the next run goes on with those after it.
+
+    \b
+    Example:
+      lakebed --project shop skip demo.cities
+    """
+    project = settings(context).load()
+    skipped = skip_batch(project, name, spark=spark_of(project, short=True, quiet=True))
+    if format_ is ShortFormat.JSON:
+        print(to_json({"dataset": name, "skipped": list(skipped or ())}, indent=2))  # noqa: T201
+    elif skipped is None:
+        say(f"{name}: no batch is waiting")
+    else:
+        say(f"{name}: left out for good: {', '.join(skipped)}")

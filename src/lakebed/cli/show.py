@@ -15,7 +15,8 @@ from lakebed.control import open_store
 from lakebed.errors import TableError
 from lakebed.manifest import Dataset, Log, Project, Versions
 from lakebed.runner import Edges
-from lakebed.runner.ingest import Work, ours
+from lakebed.runner.ingest import ours
+from lakebed.runner.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable

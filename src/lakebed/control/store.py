@@ -7,7 +7,7 @@ lost, or lags behind, costs work but never a row.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -223,22 +223,28 @@ class ControlStore:
             found = connection.execute(
                 select(schema.failures.c.error).where(schema.failures.c.dataset == dataset)
             ).scalar()
-            now = self._clock()
-            rows = [
-                {
-                    "dataset": dataset,
-                    "identity": one.identity,
-                    "at": now,
-                    "error": found or {},
-                    **one.as_dict(),
-                }
-                for one in kept.plan.inputs
-            ]
             for table in (schema.inputs, schema.batches, schema.failures):
                 connection.execute(table.delete().where(table.c.dataset == dataset, table.c.number == number))
-            if rows:
-                connection.execute(schema.skips.insert(), rows)
+            self._skip(connection, dataset, kept.plan.inputs, found or {})
         return kept.plan.inputs
+
+    def skip_inputs(self, dataset: str, inputs: Sequence[Input]) -> None:
+        """Leave these out too, as a lost store knew; those that are left out already stay so."""
+        s = schema.skips.c
+        with transaction(self._engine, writes=True) as connection:
+            known = set(connection.execute(select(s.identity).where(s.dataset == dataset)).scalars())
+            self._skip(connection, dataset, [one for one in inputs if one.identity not in known], {})
+
+    def _skip(
+        self, connection: Connection, dataset: str, inputs: Sequence[Input], error: Mapping[str, Any]
+    ) -> None:
+        now = self._clock()
+        rows = [
+            {"dataset": dataset, "identity": one.identity, "at": now, "error": dict(error), **one.as_dict()}
+            for one in inputs
+        ]
+        if rows:
+            connection.execute(schema.skips.insert(), rows)
 
     # Leases
 
@@ -259,6 +265,12 @@ class ControlStore:
             until = now + timedelta(seconds=seconds)
             connection.execute(lease.insert().values(dataset=dataset, holder=holder, until=until))
             return True
+
+    def lease_holder(self, dataset: str) -> str | None:
+        """Whoever had the lease last, whether its time is over or not."""
+        lease = schema.leases.c
+        with transaction(self._engine, writes=False) as connection:
+            return connection.execute(select(lease.holder).where(lease.dataset == dataset)).scalar()
 
     def release_lease(self, dataset: str, holder: str) -> None:
         lease = schema.leases.c

@@ -20,7 +20,7 @@ from pydantic import (
 from lakebed.errors import OptionsError
 from lakebed.manifest.ddl import Column, DdlError, parse_ddl
 from lakebed.manifest.explain import Explained, found_text, nearest
-from lakebed.manifest.feeds import EventTimeColumn, Feed
+from lakebed.manifest.feeds import EventTimeColumn, Feed, Snapshot
 from lakebed.manifest.formats import problem_with_column_format
 from lakebed.manifest.histories import AnyFeed, History, check_combination
 from lakebed.manifest.options import Columns, SomeColumns, Strict, Text, lower, wrong
@@ -48,6 +48,12 @@ def _pattern(text: str) -> str:
     except PatternError as error:
         raise wrong(f"the pattern cannot be used: {error}") from None
     return text
+
+
+def _marker(name: str) -> str:
+    if not name.strip() or "/" in name or name in (".", ".."):
+        raise wrong(f"expected the name of a file such as _SUCCESS, found {found_text(name)}")
+    return name
 
 
 def _ddl(text: str) -> str:
@@ -139,6 +145,11 @@ class Source(Strict):
     options: Settings = Field(default_factory=dict)
     schema_: Annotated[str, AfterValidator(_ddl)] | None = Field(default=None, alias="schema")
     event_time: SourceEventTime | None = None
+    snapshot_unit: Literal["file", "folder", "time"] = "file"
+    max_files: Annotated[int, Field(ge=1)] = 100
+    max_bytes: Size = 4 * 2**30
+    on_changed_file: Literal["fail", "reload", "ignore"] = "fail"
+    wait_for: Annotated[str, AfterValidator(_marker)] | None = None
 
     @cached_property
     def pattern(self) -> PathPattern:
@@ -195,6 +206,7 @@ def check_dataset(dataset: Dataset) -> Iterator[Explained]:
         where = ("history", "kind") if error.code == "unsupported_combination" else ("history", "track")
         yield Explained(where, error.what, error.hint, code=error.code)
     yield from _check_event_time(dataset)
+    yield from _check_snapshot_unit(dataset)
     yield from _check_columns(dataset)
 
 
@@ -215,6 +227,15 @@ def _check_event_time(dataset: Dataset) -> Iterator[Explained]:
     if time is not None and dataset.feed.event_time is not None:
         what = "the event time is given twice: here and in 'source.event_time'"
         yield Explained(("feed", "event_time"), what, "take one of them out")
+
+
+def _check_snapshot_unit(dataset: Dataset) -> Iterator[Explained]:
+    unit, here = dataset.source.snapshot_unit, ("source", "snapshot_unit")
+    if unit != "file" and not isinstance(dataset.feed, Snapshot):
+        yield Explained(here, f"a feed of kind {dataset.feed.kind} has no snapshots", "take the option out")
+    if unit == "time" and not isinstance(dataset.source.event_time, FromPath):
+        what = "files of one time are one snapshot, but the time is not in their names"
+        yield Explained(here, what, "add source.event_time: {from: path, part: ...}")
 
 
 def _check_columns(dataset: Dataset) -> Iterator[Explained]:

@@ -1,8 +1,10 @@
 """The project layer: what is new becomes batches, batches become tables."""
 
-from lakebed.runner.ingest import Edges, replan, run_project
+from lakebed.runner.ingest import run_project
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, DatasetStatus, Progress, RunOutcome, Silent
 from lakebed.runner.status import pending_files, status
+from lakebed.runner.waiting import retry, skip
+from lakebed.runner.work import Edges
 
 __all__ = [
     "BatchOutcome",
@@ -13,7 +15,8 @@ __all__ = [
     "RunOutcome",
     "Silent",
     "pending_files",
-    "replan",
+    "retry",
     "run_project",
+    "skip",
     "status",
 ]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakebed.control import BatchPlan
+from lakebed.control import BatchPlan, Input
 from lakebed.errors import TableError
 
 _NAME = re.compile(r"([0-9]{8,})\.json")
@@ -58,7 +58,9 @@ class PlanFiles:
             Path(name).unlink()
 
     def read(self, number: int) -> BatchPlan:
-        path = self.path(number)
+        return self._read(self.path(number))
+
+    def _read(self, path: Path) -> BatchPlan:
         try:
             return BatchPlan.from_dict(json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, KeyError, TypeError):
@@ -77,8 +79,20 @@ class PlanFiles:
 
     def drop(self, number: int) -> None:
         """Set a plan aside that was never carried out. It stays to be seen, under another name."""
+        self._aside(number, "dropped")
+
+    def skip(self, number: int) -> None:
+        """Set a plan aside whose inputs are to be left out for good."""
+        self._aside(number, "skipped")
+
+    def skipped(self) -> Iterator[tuple[Input, ...]]:
+        """The inputs of each plan that was skipped."""
+        for path in sorted(self.folder.glob("*.skipped-*.json")) if self.folder.is_dir() else []:
+            yield self._read(path).inputs
+
+    def _aside(self, number: int, what: str) -> None:
         place = 1
-        while (aside := self.folder / f"{number:08}.dropped-{place}.json").exists():
+        while (aside := self.folder / f"{number:08}.{what}-{place}.json").exists():
             place += 1
         if self.path(number).exists():
             self.path(number).rename(aside)

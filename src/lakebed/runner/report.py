@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -38,11 +39,15 @@ class DatasetOutcome:
     dataset: str
     batches: tuple[BatchOutcome, ...] = ()
     error: LakebedError | None = None
+    busy: bool = False  # another run is at work on it
+    notes: tuple[str, ...] = ()
 
     @property
-    def state(self) -> Literal["idle", "done", "failed"]:
+    def state(self) -> Literal["idle", "done", "failed", "busy"]:
         if self.error is not None:
             return "failed"
+        if self.busy:
+            return "busy"
         return "done" if self.batches else "idle"
 
     def as_dict(self) -> dict[str, Any]:
@@ -51,6 +56,7 @@ class DatasetOutcome:
             "state": self.state,
             "batches": [batch.as_dict() for batch in self.batches],
             "error": self.error.as_dict() if self.error else None,
+            "notes": list(self.notes),
         }
 
 
@@ -98,6 +104,29 @@ class Progress(Protocol):
     def batch_started(self, dataset: str, number: int, files: Sequence[str]) -> None: ...
     def batch_finished(self, outcome: BatchOutcome) -> None: ...
     def dataset_finished(self, outcome: DatasetOutcome) -> None: ...
+
+
+class InTurn:
+    """One voice at a time: datasets that are loaded side by side tell their progress one after the other."""
+
+    def __init__(self, to: Progress) -> None:
+        self._to, self._lock = to, threading.Lock()
+
+    def dataset_started(self, dataset: str) -> None:
+        with self._lock:
+            self._to.dataset_started(dataset)
+
+    def batch_started(self, dataset: str, number: int, files: Sequence[str]) -> None:
+        with self._lock:
+            self._to.batch_started(dataset, number, files)
+
+    def batch_finished(self, outcome: BatchOutcome) -> None:
+        with self._lock:
+            self._to.batch_finished(outcome)
+
+    def dataset_finished(self, outcome: DatasetOutcome) -> None:
+        with self._lock:
+            self._to.dataset_finished(outcome)
 
 
 class Silent:

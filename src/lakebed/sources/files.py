@@ -1,7 +1,6 @@
-"""Landing files: which there are, and which of them are the next batch. Starts no JVM.
+"""Landing files: which there are, and whether they are still as they were. Starts no JVM.
 
-Only local folders so far. Another file system needs `find_files` and `unchanged` of its own; nothing else here
-looks at a disk.
+Only local folders so far. Another file system needs functions of its own in place of these.
 """
 
 from __future__ import annotations
@@ -9,15 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from lakebed.errors import BatchError, ManifestError
-from lakebed.manifest import Dataset, FromFile, FromPath, Snapshot
-
-FILES_PER_BATCH = 100
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from lakebed.manifest import Dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +48,24 @@ def find_files(root: Path, dataset: Dataset) -> list[FoundFile]:
             where=str(root),
             hint="make the folder, or name the right one in `landing`",
         )
+    pattern, marker = dataset.source.pattern, dataset.source.wait_for
+    found = (one for one in _walk(root.resolve(), start_of(dataset)) if pattern.match(one.path))
+    if marker is not None:
+        found = (one for one in found if (root / one.path).with_name(marker).is_file())
+    return sorted(found, key=lambda one: one.path)
+
+
+def near_misses(root: Path, dataset: Dataset) -> list[str]:
+    """Files that look like the dataset's and are not, each with the reason: a day that does not exist, say."""
     pattern = dataset.source.pattern
-    start = f"{pattern.folder}/" if pattern.folder else ""
-    found = _walk(root.resolve(), start)
-    return sorted((one for one in found if pattern.match(one.path)), key=lambda one: one.path)
+    paths = sorted(one.path for one in _walk(root.resolve(), start_of(dataset)))
+    return [f"{path}: {why}" for path in paths if (why := pattern.near_miss(path))]
+
+
+def start_of(dataset: Dataset) -> str:
+    """The folder where a listing starts: "" or ending with a slash."""
+    folder = dataset.source.pattern.folder
+    return f"{folder}/" if folder else ""
 
 
 def _walk(root: Path, folder: str) -> Iterator[FoundFile]:
@@ -88,31 +97,6 @@ def _file(root: Path, folder: str, entry: os.DirEntry[str]) -> FoundFile | None:
     except FileNotFoundError:  # gone since the folder was read
         return None
     return FoundFile(f"{folder}{entry.name}", status.st_size, status.st_mtime_ns)
-
-
-def next_files(
-    dataset: Dataset, new: Sequence[FoundFile], *, limit: int = FILES_PER_BATCH
-) -> list[FoundFile]:
-    """The files of the next batch, out of those that are new; none if nothing is.
-
-    A snapshot is one file. Others take all there are, up to the limit, as long as they have one event time: that of a
-    batch is one. Where a missing column has a meaning of its own (G9), files may differ in it: one at a time again.
-    """
-    ordered = sorted(new, key=lambda one: (event_time(dataset, one) or EPOCH, one.path))
-    if isinstance(dataset.feed, Snapshot) or dataset.feed.on_missing_column != "null":
-        return ordered[:1]
-    return [one for one in ordered[:limit] if event_time(dataset, one) == event_time(dataset, ordered[0])]
-
-
-def event_time(dataset: Dataset, file: FoundFile) -> datetime | None:
-    """What the file itself tells of its rows' time (G3); None where a column or the system time does."""
-    source = dataset.source
-    if isinstance(source.event_time, FromPath):
-        value = (source.pattern.match(file.path) or {}).get(source.event_time.part)
-        return value if isinstance(value, datetime) else None
-    if isinstance(source.event_time, FromFile):
-        return EPOCH + timedelta(microseconds=file.modified_ns // 1000)
-    return None
 
 
 def unchanged(root: Path, files: Sequence[FoundFile], *, dataset: str) -> None:

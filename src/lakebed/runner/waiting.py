@@ -1,0 +1,69 @@
+"""A dataset that waits for a person: its batch tried again, or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lakebed.control import Batch, ControlStore, open_store
+from lakebed.errors import BatchError, TableError
+from lakebed.manifest import Project
+from lakebed.runner.ingest import ours
+from lakebed.runner.work import Edges, Work
+from lakebed.sources import FoundFile, unchanged
+
+Start = Callable[[], Any]
+
+
+def retry(project: Project, name: str, *, spark: Start, edges: Edges | None = None) -> int | None:
+    """Let the next run try the open batch of a dataset again; gives its number, None if no batch waits.
+
+    As it was planned; or, where its files have changed or are gone, planned anew, its number free again (G1). Refused
+    where the table holds the batch. Only while nothing else runs this dataset.
+    """
+    with open_store(project.control, base=project.root) as store:
+        work, batch = _open_batch(project, name, store, spark, edges)
+        if batch is None:
+            return None
+        if not _as_planned(work.landing, batch, work.name):
+            _refuse_applied(work, batch)
+            work.plans.drop(batch.number)
+            store.drop_plan(work.name, batch.number)
+        store.clear_failure(work.name)
+        return batch.number
+
+
+def skip(project: Project, name: str, *, spark: Start, edges: Edges | None = None) -> tuple[str, ...] | None:
+    """Leave the files of the open batch out for good; gives their paths, None if no batch waits. Its number is free again.
+    Refused where the table holds the batch. A crash between the two writes leaves the plan open: skip again."""
+    with open_store(project.control, base=project.root) as store:
+        work, batch = _open_batch(project, name, store, spark, edges)
+        if batch is None:
+            return None
+        _refuse_applied(work, batch)
+        work.plans.skip(batch.number)
+        return tuple(one.path for one in store.skip_batch(work.name, batch.number))
+
+
+def _open_batch(
+    project: Project, name: str, store: ControlStore, spark: Start, edges: Edges | None
+) -> tuple[Work, Batch | None]:
+    work = Work.of(project, project.dataset(name), store, replace(edges or Edges(), spark=spark))
+    return work, store.open_batch(work.name)
+
+
+def _as_planned(landing: Path, batch: Batch, name: str) -> bool:
+    try:
+        unchanged(landing, [FoundFile(**one.as_dict()) for one in batch.plan.inputs], dataset=name)
+    except BatchError:
+        return False
+    return True
+
+
+def _refuse_applied(work: Work, batch: Batch) -> None:
+    with ours(work.name):
+        if work.table.last_batch >= batch.number:
+            hint = "run again: the batch will be marked done"
+            raise TableError(f"batch {batch.number} is in the table already", where=work.name, hint=hint)

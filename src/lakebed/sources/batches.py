@@ -1,0 +1,67 @@
+"""Which of the new files are the next batch. Pure: looks at no disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from lakebed.manifest import Dataset, FromFile, FromPath, Snapshot
+from lakebed.sources.files import FoundFile
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def next_files(dataset: Dataset, new: Sequence[FoundFile]) -> list[FoundFile]:
+    """The files of the next batch, out of those that are new, in the order of their rows; none if nothing is new.
+
+    A snapshot is one file, one folder, or all files of one time. Others take all there are, up to the source's limits, as
+    long as they have one event time: that of a batch is one. Where a missing column has a meaning of its own (G9), files
+    may differ in it, and are taken one at a time.
+    """
+    ordered = sorted(new, key=lambda one: (event_time(dataset, one) or EPOCH, one.path))
+    if not ordered:
+        return []
+    first, source = ordered[0], dataset.source
+    if isinstance(dataset.feed, Snapshot):
+        if source.snapshot_unit == "folder":
+            return [one for one in ordered if _folder(one) == _folder(first)]
+        if source.snapshot_unit == "time":
+            return [one for one in ordered if event_time(dataset, one) == event_time(dataset, first)]
+        return [first]
+    if dataset.feed.on_missing_column != "null":
+        return [first]
+    same = (one for one in ordered if event_time(dataset, one) == event_time(dataset, first))
+    return _within(same, files=source.max_files, size=source.max_bytes)
+
+
+def _within(files_: Iterable[FoundFile], *, files: int, size: int) -> list[FoundFile]:
+    """The first of them, at least one, up to both limits."""
+    taken: list[FoundFile] = []
+    total = 0
+    for one in files_:
+        total += one.size
+        if taken and (len(taken) == files or total > size):
+            break
+        taken.append(one)
+    return taken
+
+
+def _folder(file: FoundFile) -> str:
+    return file.path.rpartition("/")[0]
+
+
+def event_time(dataset: Dataset, file: FoundFile) -> datetime | None:
+    """What the file itself tells of its rows' time (G3); None where a column or the system time does."""
+    source = dataset.source
+    if isinstance(source.event_time, FromPath):
+        value = (source.pattern.match(file.path) or {}).get(source.event_time.part)
+        return value if isinstance(value, datetime) else None
+    if isinstance(source.event_time, FromFile):
+        return EPOCH + timedelta(microseconds=file.modified_ns // 1000)
+    return None
+
+
+def batch_time(dataset: Dataset, files: Sequence[FoundFile]) -> datetime | None:
+    """The event time of a batch of these files: the newest of theirs."""
+    times = [time for one in files if (time := event_time(dataset, one)) is not None]
+    return max(times, default=None)
