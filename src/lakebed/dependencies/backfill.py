@@ -91,7 +91,7 @@ def begin_backfill(
         )
         partition = partition_of(derived, target.value)
         arrived, lacking = there.arrived_and_missing(derived, target)
-        if lacking:
+        if lacking and present is not None:
             waiting.append(Waiting(derived.name, partition, tuple(arrived), tuple(lacking), causes))
         elif write == "append" and there.has(target):
             what = f"{derived.name} only appends, and its partition is there already: its rows would be there twice"
@@ -137,7 +137,7 @@ def _derived(graph: Graph, name: str) -> Derived:
 
 
 def _all_of(needed: Mapping[Target, Mapping[Edge, tuple[Partition, ...]]]) -> dict[str, set[Partition]]:
-    """As if every source value were there, and with it every table that is only looked at."""
+    """As if every source value were there."""
     there: dict[str, set[Partition]] = {}
     for by_edge in needed.values():
         for edge, partitions in by_edge.items():
