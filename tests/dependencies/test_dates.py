@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -64,14 +65,10 @@ def test_D4_other_attributes_are_refused(attributes: dict[str, Any]) -> None:
         Shift.model_validate(attributes)
 
 
-@given(st.dates().filter(lambda date: date.year >= 1000), st.integers(-400, 400))
-def test_D4_there_and_back_again(date: Any, days: int) -> None:
+@given(st.dates(dt.date(1002, 1, 1), dt.date(9997, 1, 1)), st.integers(-400, 400))
+def test_D4_there_and_back_again(date: dt.date, days: int) -> None:
     text = date.strftime(DAY)
-    try:
-        there = moved(text, days=days)
-        assert moved(there, days=-days) == text
-    except DependencyError as error:
-        assert error.code in ("date_out_of_range", "value_does_not_parse")
+    assert moved(moved(text, days=days), days=-days) == text
 
 
 @pytest.mark.parametrize(
