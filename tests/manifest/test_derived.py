@@ -82,11 +82,11 @@ def test_D1_what_may_be_left_out(write_project: WriteProject) -> None:
 
 
 @pytest.mark.parametrize("name", ["datasets/item.json", "datasets/items/one.json", "datasets/a/b/c.json"])
-@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("content", [ITEM, [ITEM]])
 def test_D1_the_item_in_json_is_taken_unchanged(
-    write_project: WriteProject, name: str, as_list: bool
-) -> None:  # fmt: skip
-    text = json.dumps([ITEM] if as_list else ITEM, indent="\t")
+    write_project: WriteProject, name: str, content: object
+) -> None:
+    text = json.dumps(content, indent="\t")
     project = load_project(write_project({name: text}))
     (item,) = project.derived
     assert item.name == "engineering_analytics_dev.destination_table"

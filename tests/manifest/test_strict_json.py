@@ -19,7 +19,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
-def test_it_reads_what_json_writes(value: Any, indent: Any, ascii_only: bool) -> None:
+def test_it_reads_what_json_writes(value: Any, indent: Any, ascii_only: Any) -> None:
     document = parse_json(json.dumps(value, indent=indent, ensure_ascii=ascii_only), "x.json")
     assert document.problems == []
     assert document.data == value
