@@ -133,7 +133,7 @@ def _dataset_files(root: Path, problems: list[Problem]) -> list[Path]:
         return []
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     for path in files:
-        if path.suffix.lower() in (".yml", ".yaml") and path.suffix != ".yaml":
+        if path.suffix.lower() in (".yml", ".yaml", ".json") and path.suffix not in (".yaml", ".json"):
             what = "the name of a dataset's file ends in .yaml, so this one would not be looked at"
             problems.append(Problem(f"{DATASETS}/{path.name}", 0, 0, "", what, "rename it"))
     items = sorted(

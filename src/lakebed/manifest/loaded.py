@@ -10,9 +10,9 @@ from lakebed.manifest.cycles import find_cycle
 from lakebed.manifest.dataset import Dataset
 from lakebed.manifest.derived import Derived, is_derived
 from lakebed.manifest.explain import Explained, nearest
+from lakebed.manifest.json_items import as_fields, as_written, in_words, missing_usages
 from lakebed.manifest.problems import Problem
 from lakebed.manifest.references import hidden
-from lakebed.manifest.seed_items import as_fields, as_written, in_words, missing_usages
 from lakebed.manifest.strict_yaml import Document
 
 Place = tuple[str | int, ...]
