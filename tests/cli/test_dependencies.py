@@ -36,6 +36,9 @@ steps: [{sql: SELECT 1}]
 @pytest.fixture
 def shop(project: Path) -> Path:
     """The project of `lakebed init`, with two derived datasets."""
+    cities = project / "datasets" / "demo.cities.yaml"
+    text = cities.read_text().replace('schema: "', 'schema: "day string, ')
+    cities.write_text(text + "partition_by: [day]\n")
     (project / "datasets" / "shop.weekly.yaml").write_text(WEEKLY)
     (project / "datasets" / "shop.report.yaml").write_text(REPORT)
     return project

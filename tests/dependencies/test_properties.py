@@ -69,7 +69,8 @@ def test_D10_everything_that_follows_runs_once_and_after_what_feeds_it(
     place = {run.id: index for index, run in enumerate(done.runs)}
     for run in done.runs:
         assert all(place.get(cause.event, -1) < place[run.id] for cause in run.causes)
-    assert done.waiting == done.refused == ()
+    assert not done.waiting
+    assert not done.refused
 
 
 @settings(max_examples=40, deadline=None)

@@ -134,6 +134,27 @@ def test_a_name_near_that_of_a_dataset_is_a_warning(write_project: WriteProject)
     assert warning.hint == "did you mean 'crm.customers'?"
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "format_", "field", "what"),
+    [
+        ("crm.customers", "date", "%Y%m%d", "field_column", "crm.customers is not partitioned by 'date' (but by country), so its arrivals"),
+        ("analytics.weekly_sales", "date", "%Y%m%d", "field_column", "analytics.weekly_sales is not partitioned by 'date' (but by week)"),
+        ("analytics.weekly_sales", "WEEK", "%Y", "date_expression", "analytics.weekly_sales writes its partitions as '%Y%m%d'"),
+        ("crm.customers_current", "date", "%Y%m%d", "table_name", "'crm.customers_current' is the view of crm.customers"),
+    ],
+)  # fmt: skip
+def test_D6_arrivals_that_could_tell_no_partition_are_a_warning(
+    write_project: WriteProject, table: str, column: str, format_: str, field: str, what: str
+) -> None:
+    text = (
+        "dataset: x.y\npartition_column: year\npartition_python_mask: '%Y'\nsteps: [{sql: x}]\ndependencies:\n"
+        f"  - {{table_name: {table}, usage: overwrite, field_column: {column}, date_expression: '{format_}'}}\n"
+    )
+    (warning,) = load_project(write_project({FILE: WEEKLY, "datasets/x.yaml": text})).warnings
+    assert (warning.file, warning.line, warning.field) == ("datasets/x.yaml", 6, f"dependencies[0].{field}")
+    assert warning.what.startswith(what)
+
+
 @pytest.mark.parametrize(("text", "when"), [("all", "all"), ("{at_least: 1}", AtLeast(at_least=1))])
 def test_D8_when(write_project: WriteProject, text: str, when: Any) -> None:
     (item,) = load_project(write_project({FILE: WEEKLY.replace("when: any", f"when: {text}")})).derived

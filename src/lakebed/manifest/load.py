@@ -12,9 +12,10 @@ from pydantic import BaseModel, ValidationError
 
 from lakebed.manifest.dataset import Dataset, check_dataset
 from lakebed.manifest.derived import Derived, check_derived
+from lakebed.manifest.doubts import doubts
 from lakebed.manifest.explain import Explained, explain_all, found_text, nearest
 from lakebed.manifest.histories import Versions
-from lakebed.manifest.loaded import Loaded, Place, cycles, doubts, placed
+from lakebed.manifest.loaded import Loaded, Place, cycles, placed
 from lakebed.manifest.problems import Problem, ProblemsError
 from lakebed.manifest.project import Project, ProjectFile, settled
 from lakebed.manifest.references import resolve, secret_in_setting, secret_in_url, texts

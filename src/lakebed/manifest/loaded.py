@@ -9,7 +9,7 @@ from typing import Any
 from lakebed.manifest.cycles import find_cycle
 from lakebed.manifest.dataset import Dataset
 from lakebed.manifest.derived import Derived, is_derived
-from lakebed.manifest.explain import Explained, nearest
+from lakebed.manifest.explain import Explained
 from lakebed.manifest.json_items import as_fields, as_written, in_words, missing_usages
 from lakebed.manifest.problems import Problem
 from lakebed.manifest.references import hidden
@@ -79,34 +79,19 @@ def cycles(loaded: Sequence[Loaded]) -> Iterator[Problem]:
     derived = {one.name.lower(): one for one in loaded if isinstance(one.dataset, Derived)}
     edges: dict[str, list[str]] = {}
     for name, one in derived.items():
-        for table in _tables(one):
+        for table in tables_of(one):
             edges.setdefault(table.lower(), []).append(name)
     cycle = find_cycle(edges)
     if not cycle:
         return
     one = derived[cycle[1]]
-    index = [table.lower() for table in _tables(one)].index(cycle[0])
+    index = [table.lower() for table in tables_of(one)].index(cycle[0])
     way = " → ".join(derived[name].name for name in cycle)
     what = f"the datasets depend on each other in a circle: {way} (D12)"
     hint = "take one of them out; a step may read its own table without naming it here"
     yield one.problem(("dependencies", index, "table_name"), what, hint, code="dependency_cycle")
 
 
-def doubts(loaded: Sequence[Loaded]) -> Iterator[Problem]:
-    """What is odd when all manifests are seen together, but no mistake."""
-    names = {one.name.lower(): one.name for one in loaded}
-    for one in loaded:
-        if not isinstance(one.dataset, Derived):
-            continue
-        if not one.dataset.triggers:
-            yield one.problem(("dependencies",), "no dependency triggers, so it never runs by itself (D3)")
-        for index, table in enumerate(_tables(one)):
-            near = nearest(table, list(names)) if table.lower() not in names else None
-            if near:
-                what = f"no dataset of this project is called {table!r}"
-                yield one.problem(("dependencies", index, "table_name"), what, near)
-
-
-def _tables(one: Loaded) -> list[str]:
+def tables_of(one: Loaded) -> list[str]:
     assert isinstance(one.dataset, Derived)
     return [dependency.table_name for dependency in one.dataset.dependencies]
