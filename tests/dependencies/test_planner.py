@@ -62,6 +62,9 @@ def test_D2_where_everything_counts_as_touched_an_append_with_rows_is_parked() -
     done = plan(items, [lost], State(present={"a.b": frozenset({day("20220120")})}))
     assert ran(done) == [("a.c", "20220120"), ("a.c", "20220121")]
     assert [(one.dataset, one.code) for one in done.refused] == [("a.b", "append_unknown")]
+    assert [(one.dataset, one.what) for one in done.reported] == [
+        ("a.c", "it is not known what changed, so every partition counts as touched")
+    ]
     assert ran(plan(items, [lost]))[:2] == [("a.b", "20220120"), ("a.b", "20220121")]
 
 

@@ -134,6 +134,10 @@ class Pass:
                 touched.update(self._released(edge, event))
             elif not self._is_kept_from(edge, event, parked):
                 touched.update(self._arrivals(edge, event))
+                if event.everything:
+                    self._report(
+                        edge, event, "it is not known what changed, so every partition counts as touched"
+                    )
 
     def _arrivals(self, edge: Edge, event: Event) -> Iterator[Target]:
         """The targets of a triggering dependency; the event is noted as a cause of each."""
@@ -174,11 +178,11 @@ class Pass:
             parked.add(edge.target)
             return True
         if event.rewrote:
-            what = (
-                f"rows of {table} were changed or removed; {derived.name} only appends, so it stays as it is"
-            )
-            self._reported.append(Reported(derived.name, table, event.id, what))
+            self._report(edge, event, "rows were changed or removed; it only appends, so it stays as it is")
         return event.rewrote
+
+    def _report(self, edge: Edge, event: Event, what: str) -> None:
+        self._reported.append(Reported(edge.derived.name, edge.dependency.table_name, event.id, what))
 
     def _decide_what_can_be(self) -> None:
         """Decide, upstream first, every dataset above which nothing is left to do."""

@@ -45,7 +45,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Reported:
-    """An arrival that is not applied, for somebody to know of (D9)."""
+    """An arrival that was not applied, or of which little is known: for somebody to know of (D2, D9)."""
 
     dataset: str
     table: str
