@@ -8,6 +8,7 @@
     ├── BatchError               this batch cannot be applied; nothing of it was written
     │   └── BadRowsError         G5 with `on_bad_rows: fail`; counts per reason and a sample
     ├── SettingsChangedError     the table was made with other settings (G9)
+    ├── DependencyError          a derived partition cannot be computed: its date, its SQL (D4-D6)
     ├── TableError               a table, or the store beside it, is not as it must be
     ├── SetupError               Java, jars or packages are missing
     └── TransientError           trying again may help
@@ -87,6 +88,10 @@ class BadRowsError(BatchError):
 
 class SettingsChangedError(LakebedError):
     code = "settings_changed"
+
+
+class DependencyError(LakebedError):
+    code = "dependency"
 
 
 class TableError(LakebedError):

@@ -61,11 +61,15 @@ def test_the_project_and_the_profile_may_come_from_the_environment(
     assert "there is no profile 'prod'" in lakebed("validate").err
 
 
-@pytest.mark.parametrize(("which", "name"), [("project", "landing"), ("dataset", "feed")])
+@pytest.mark.parametrize(
+    ("which", "name"), [("project", "landing"), ("dataset", "feed"), ("dataset", "steps")]
+)
 def test_schema(lakebed: Lakebed, which: str, name: str) -> None:
     ended = lakebed("schema", which)
     assert ended.code == 0
-    assert name in json.loads(ended.out)["properties"]
+    told = json.loads(ended.out)
+    forms = [told, *told["$defs"].values()]
+    assert any(name in form.get("properties", {}) for form in forms)
 
 
 def test_version(lakebed: Lakebed) -> None:

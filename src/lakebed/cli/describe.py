@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from lakebed.cli.output import Format, ShortFormat, print_rows, to_json
+from lakebed.cli.output import Format, ShortFormat, print_rows, say, to_json
 from lakebed.cli.settings import settings
-from lakebed.manifest import Dataset, json_schema
+from lakebed.dependencies.sql import leftovers
+from lakebed.manifest import AtLeast, Dataset, Derived, Project, json_schema
 
 
 class Which(StrEnum):
@@ -37,11 +38,19 @@ def validate(
     """
     project = settings(context).load()
     rows = [_about(dataset) for dataset in project.datasets]
+    derived = [_about_derived(dataset) for dataset in project.derived]
+    warnings = [*map(str, project.warnings), *_leftovers(project)]
     if format_ is ShortFormat.JSON:
-        print(to_json({"project": project.name, "profile": project.profile, "datasets": rows}, indent=2))  # noqa: T201
+        about = {"project": project.name, "profile": project.profile, "datasets": rows}
+        print(to_json({**about, "derived": derived, "warnings": warnings}, indent=2))  # noqa: T201
         return
-    print_rows(["dataset", "feed", "history", "files"], rows, Format.TABLE)
-    count = len(rows)
+    if rows or not derived:
+        print_rows(["dataset", "feed", "history", "files"], rows, Format.TABLE)
+    if derived:
+        print_rows(["dataset", "partition", "when", "computed from"], derived, Format.TABLE)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    count = len(rows) + len(derived)
     print(f"{project.name}: {count} dataset{'' if count == 1 else 's'}, no mistakes")  # noqa: T201
 
 
@@ -52,6 +61,25 @@ def _about(dataset: Dataset) -> dict[str, str]:
         "history": dataset.history.kind,
         "files": dataset.source.files,
     }
+
+
+def _about_derived(derived: Derived) -> dict[str, str | None]:
+    when = derived.when
+    return {
+        "dataset": derived.name,
+        "partition": derived.partition_column,
+        "when": f"at least {when.at_least}" if isinstance(when, AtLeast) else when,
+        "computed from": ", ".join(dict.fromkeys(one.table_name for one in derived.dependencies)),
+    }
+
+
+def _leftovers(project: Project) -> list[str]:
+    """Runs that could not be: their SQL has a token without a value."""
+    return [
+        f"{derived.name}: no date_substitutions give a value to {', '.join(names)}, so its runs will fail (D5)"
+        for derived in project.derived
+        if (names := leftovers(derived))
+    ]
 
 
 def schema(

@@ -10,6 +10,7 @@ from lakebed.manifest.dataset import (
     Source,
     SourceEventTime,
 )
+from lakebed.manifest.derived import AtLeast, Dependency, Derived, Step, Substitution
 from lakebed.manifest.feeds import Append, Changes, EventTimeColumn, Feed, Ledger, Snapshot, Updates
 from lakebed.manifest.histories import Current, History, InitialValidFrom, Log, Versions, check_combination
 from lakebed.manifest.json_schema import json_schema
@@ -17,12 +18,16 @@ from lakebed.manifest.load import load_project
 from lakebed.manifest.patterns import PathPattern, compile_pattern
 from lakebed.manifest.problems import Problem, ProblemsError
 from lakebed.manifest.project import Project, Spark
+from lakebed.manifest.shifts import Shift
 
 __all__ = [
     "Append",
+    "AtLeast",
     "Changes",
     "Current",
     "Dataset",
+    "Dependency",
+    "Derived",
     "EventTimeColumn",
     "Feed",
     "Files",
@@ -38,10 +43,13 @@ __all__ = [
     "Problem",
     "ProblemsError",
     "Project",
+    "Shift",
     "Snapshot",
     "Source",
     "SourceEventTime",
     "Spark",
+    "Step",
+    "Substitution",
     "Updates",
     "Versions",
     "check_combination",

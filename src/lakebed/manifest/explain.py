@@ -183,13 +183,18 @@ def _walk(
         if fields:
             holders, here = models, [form for field in fields for form in _forms(field)]
         elif isinstance(step, int) or any(get_origin(form) is dict for form in here):
-            here = [form for outer in here for argument in get_args(outer)[-1:] for form in _forms(argument)]
+            here = [form for outer in here for argument in _inside(outer)[-1:] for form in _forms(argument)]
         elif models:
             holders = models
         else:
             continue
         path.append(step)
     return tuple(path), holders
+
+
+def _inside(form: Any) -> list[Any]:
+    """What a list or a mapping is of, as in `tuple[X, ...]`."""
+    return [argument for argument in get_args(form) if argument is not Ellipsis]
 
 
 def _field(model: type[BaseModel], step: str | int) -> Any:

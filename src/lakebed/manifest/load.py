@@ -11,18 +11,22 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from lakebed.manifest.dataset import Dataset, check_dataset
-from lakebed.manifest.explain import Explained, explain_all, nearest
+from lakebed.manifest.derived import Derived, check_derived
+from lakebed.manifest.doubts import doubts
+from lakebed.manifest.explain import Explained, explain_all, found_text, nearest
 from lakebed.manifest.histories import Versions
+from lakebed.manifest.loaded import Loaded, Place, cycles, placed
 from lakebed.manifest.problems import Problem, ProblemsError
 from lakebed.manifest.project import Project, ProjectFile, settled
-from lakebed.manifest.references import hidden, resolve, secret_in_setting, secret_in_url, texts
+from lakebed.manifest.references import resolve, secret_in_setting, secret_in_url, texts
+from lakebed.manifest.sql_files import with_sql
+from lakebed.manifest.strict_json import parse_json
 from lakebed.manifest.strict_yaml import Document, read_document
 
 PROJECT_FILE = "lakebed.yaml"
 DATASETS = "datasets"
 USE_THE_ENVIRONMENT = "put it into an environment variable and write ${env:NAME} here"
 Model = TypeVar("Model", bound=BaseModel)
-Place = tuple[str | int, ...]
 
 
 def load_project(
@@ -36,22 +40,26 @@ def load_project(
         raise ProblemsError([Problem(str(root / PROJECT_FILE), 0, 0, "", "there is no such file", hint)])
     problems: list[Problem] = []
     settings = _load_settings(root, profile, environment, problems)
+    warnings: list[Problem] = []
     loaded = [
         found
         for path in _dataset_files(root, problems)
-        if (found := _load_dataset(path, root, environment, problems))
+        for found in _load_file(_File(path, root, environment, problems, warnings))
     ]
     problems.extend(_clashes(loaded))
+    problems.extend(cycles(loaded))
     if problems or settings is None:
         raise ProblemsError(problems)
-    datasets = sorted((one.dataset for one in loaded), key=lambda dataset: dataset.name.lower())
-    return Project(root=root, datasets=tuple(datasets), profile=profile, **settings)
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    dataset: Dataset
-    document: Document
+    warnings.extend(doubts(loaded))
+    datasets = sorted((one.dataset for one in loaded if one.dataset), key=lambda one: one.name.lower())
+    return Project(
+        root=root,
+        datasets=tuple(one for one in datasets if isinstance(one, Dataset)),
+        derived=tuple(one for one in datasets if isinstance(one, Derived)),
+        profile=profile,
+        warnings=tuple(sorted(warnings, key=str)),
+        **settings,
+    )
 
 
 def _load_settings(
@@ -120,33 +128,84 @@ def _mappings(
 
 
 def _dataset_files(root: Path, problems: list[Problem]) -> list[Path]:
+    """YAML stands in the folder itself; JSON items may also stand in folders of their own in it."""
     folder = root / DATASETS
     if not folder.is_dir():
         return []
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     for path in files:
-        if path.suffix.lower() in (".yml", ".yaml", ".json") and path.suffix != ".yaml":
+        if path.suffix.lower() in (".yml", ".yaml", ".json") and path.suffix not in (".yaml", ".json"):
             what = "the name of a dataset's file ends in .yaml, so this one would not be looked at"
             problems.append(Problem(f"{DATASETS}/{path.name}", 0, 0, "", what, "rename it"))
-    return [path for path in files if path.suffix == ".yaml"]
+    items = sorted(
+        path
+        for path in folder.rglob("*.json")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    return [path for path in files if path.suffix == ".yaml"] + items
 
 
-def _load_dataset(
-    path: Path, root: Path, environment: Mapping[str, str], problems: list[Problem]
-) -> _Loaded | None:
-    document = read_document(path, path.relative_to(root).as_posix())
-    found = list(_secrets(document)) if not document.problems else []
+@dataclass(frozen=True)
+class _File:
+    """A dataset's file, and where its mistakes and warnings are gathered."""
+
+    path: Path
+    root: Path
+    environment: Mapping[str, str]
+    problems: list[Problem]
+    warnings: list[Problem]
+
+    @property
+    def is_json(self) -> bool:
+        return self.path.suffix == ".json"
+
+
+def _load_file(file: _File) -> list[Loaded]:
+    name = file.path.relative_to(file.root).as_posix()
+    document = read_document(file.path, name, parse_json if file.is_json else None)
+    if document.problems:
+        file.problems.extend(document.problems)
+        return []
+    found = list(_secrets(document))
     data = resolve(
         document.data,
-        environment,
+        file.environment,
         lambda where, what, hint: found.append(document.problem(where, what, hint)),
     )
-    problems.extend(found)
-    dataset = _validated(document, data, Dataset, problems) if not found else None
-    if dataset is None:
-        return None
-    problems.extend(_placed(document, data, one) for one in check_dataset(dataset))
-    return _Loaded(dataset, document)
+    file.problems.extend(found)
+    if found:
+        return []
+    if not file.is_json:
+        return _load_one(file, Loaded.yaml(document, data))
+    items = data if isinstance(data, list) else [data]
+    loaded: list[Loaded] = []
+    for index, item in enumerate(items):
+        at: Place = (index,) if isinstance(data, list) else ()
+        if isinstance(item, Mapping):
+            loaded.extend(_load_one(file, Loaded.item(document, item, at)))
+        else:
+            file.problems.append(document.problem(at, f"expected an item, found {found_text(item)}"))
+    return loaded
+
+
+def _load_one(file: _File, one: Loaded) -> list[Loaded]:
+    """The dataset that a manifest describes, in a list; none if it has mistakes."""
+    model: type[Dataset] | type[Derived] = Derived if one.is_derived else Dataset
+    try:
+        dataset = model.model_validate(one.data)
+    except ValidationError as error:
+        file.problems.extend(one.placed(explained) for explained in explain_all(error, model))
+        return []
+    checks = check_dataset(dataset) if isinstance(dataset, Dataset) else check_derived(dataset)
+    file.problems.extend(one.placed(explained) for explained in checks)
+    if isinstance(dataset, Derived):
+        dataset = with_sql(
+            dataset,
+            file.root,
+            lambda path, what: file.problems.append(one.placed(Explained(path, what))),
+        )
+        file.warnings.extend(one.warnings())
+    return [replace(one, dataset=dataset)]
 
 
 def _validated(document: Document, data: Any, model: type[Model], problems: list[Problem]) -> Model | None:
@@ -156,28 +215,21 @@ def _validated(document: Document, data: Any, model: type[Model], problems: list
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problems.extend(_placed(document, data, one) for one in explain_all(error, model))
+        problems.extend(placed(document, data, one) for one in explain_all(error, model))
         return None
 
 
-def _placed(document: Document, data: Any, one: Explained) -> Problem:
-    """A mistake with its place in the file, under the code that the same mistake has in Python."""
-    code = "invalid_options" if one.path[:1] in (("feed",), ("history",)) else "invalid_manifest"
-    what, hint = hidden(one.what, one.path, data), hidden(one.hint, one.path, data) if one.hint else None
-    return replace(document.problem(one.path, what, hint, on_key=one.on_key), code=one.code or code)
-
-
-def _clashes(loaded: list[_Loaded]) -> Iterator[Problem]:
+def _clashes(loaded: list[Loaded]) -> Iterator[Problem]:
     """Two datasets of one name, or a dataset called as the view that a versions table has."""
-    first: dict[str, _Loaded] = {}
+    first: dict[str, Loaded] = {}
     for one in loaded:
-        name = one.dataset.name.lower()
+        name = one.name.lower()
         if name in first:
-            what = f"the name {one.dataset.name!r} is taken by {first[name].document.file} (names are compared without regard to case)"
-            yield one.document.problem(("dataset",), what)
+            what = f"the name {one.name!r} is taken by {first[name].document.file} (names are compared without regard to case)"
+            yield one.problem(("dataset",), what)
         first.setdefault(name, one)
     for name, one in first.items():
         owner = first.get(name.removesuffix("_current")) if name.endswith("_current") else None
-        if owner and isinstance(owner.dataset.history, Versions):
-            what = f"the name {one.dataset.name!r} is taken by the view of the open versions of {owner.dataset.name}"
-            yield one.document.problem(("dataset",), what)
+        if owner and isinstance(owner.dataset, Dataset) and isinstance(owner.dataset.history, Versions):
+            what = f"the name {one.name!r} is taken by the view of the open versions of {owner.name}"
+            yield one.problem(("dataset",), what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lakebed.errors import ManifestError
@@ -20,6 +20,10 @@ class Problem:
     what: str
     hint: str | None = None
     code: str = "invalid_manifest"
+
+    def at(self, line: int, column: int) -> Problem:
+        """The same mistake at another place."""
+        return replace(self, line=line, column=column)
 
     @property
     def place(self) -> str:

@@ -11,8 +11,10 @@ from pydantic import AfterValidator, Field
 
 from lakebed.errors import ManifestError
 from lakebed.manifest.dataset import Dataset, Settings
+from lakebed.manifest.derived import Derived
 from lakebed.manifest.explain import found_text, nearest
 from lakebed.manifest.options import Strict, Text, wrong
+from lakebed.manifest.problems import Problem
 
 _PROJECT = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -74,12 +76,17 @@ class Project:
     spark: Spark = field(repr=False)
     datasets: tuple[Dataset, ...] = ()
     profile: str | None = None
+    derived: tuple[Derived, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
     def dataset(self, name: str) -> Dataset:
         """One dataset by its name, whatever its case; ManifestError if there is none."""
         for dataset in self.datasets:
             if dataset.name.lower() == name.lower():
                 return dataset
+        if any(derived.name.lower() == name.lower() for derived in self.derived):
+            what = f"{name!r} is a derived dataset: it is computed from other tables, not ingested"
+            raise ManifestError(what, code="derived_dataset", where=str(self.root))
         names = [dataset.name for dataset in self.datasets]
         near = nearest(name, [known.lower() for known in names])
         known = f"known are {', '.join(names)}" if names else "the project has none yet"

@@ -8,7 +8,7 @@ stays text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,8 +60,12 @@ class Document:
         return Problem(self.file, line, column, path_text(path), what, hint)
 
 
-def read_document(path: Path, name: str) -> Document:
-    """The document in a file; what is wrong with it is in `problems`. `name` is what messages call the file."""
+Parse = Callable[[str, str], Document]
+
+
+def read_document(path: Path, name: str, parse: Parse | None = None) -> Document:
+    """The document in a file; what is wrong with it is in `problems`. `name` is what messages call the file; `parse`
+    reads its text, as YAML unless given."""
     document = Document(name)
     try:
         with path.open("rb") as file:
@@ -80,7 +84,7 @@ def read_document(path: Path, name: str) -> Document:
         line = content[: error.start].count(b"\n") + 1
         document.problems.append(Problem(name, line, 1, "", "the file is not UTF-8 text"))
         return document
-    return parse_document(text, name)
+    return (parse or parse_document)(text, name)
 
 
 def parse_document(text: str, name: str) -> Document:
