@@ -38,7 +38,10 @@ PUBLIC = [
 
 # Where each thing is allowed (a file, or a folder with its slash), and why.
 PRIVATE_PLACES = {"session.py": "starts and ends the JVM"}
-COLLECT_PLACES = {"tables/staging.py": "one row per partition of the write set, to number its rows"}
+COLLECT_PLACES = {
+    "tables/staging.py": "one row per partition of the write set, to number its rows",
+    "cli/rows.py": "the rows that a person wants to see, all of them if asked",
+}
 SQL_PLACES = {"tables/": "the Delta edge: names are quoted there, values are literals made there"}
 
 PRIVATE = {"_jvm", "_jsc", "_jdf", "_jsparkSession", "_gateway", "rdd", "sparkContext"}
