@@ -14,7 +14,7 @@ from tests.conformance.properties import broken_convergence, broken_identity
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SIDE_BY_SIDE = 6
+SIDE_BY_SIDE = 3
 Verdicts = Mapping[str, "Future[list[str]]"]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from lakebed.history.changes import distinct_events, events_of
+from lakebed.history.changes import distinct_events, events_of, strongest_first
 from lakebed.history.columns import (
     BATCH,
     BUCKET,
@@ -49,6 +49,7 @@ LATE = "_lb_is_late"
 REFOLD = "_lb_refold"
 MET, MET_UPSERTS = "_lb_met", "_lb_met_upserts"  # how many events of its key and order the journal has
 CONFLICT = "_lb_conflict"
+WINS = "_lb_wins"  # of the batch's events of its key and order
 
 _OF_AN_EVENT = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH)
 
@@ -83,7 +84,8 @@ def ignores_deletes(shape: Shape) -> bool:
 
 def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, truncates: int) -> Sorted:
     """Normalised rows → `Sorted`. `total`, `deletes` and `truncates` are their counts."""
-    events = distinct_events(events_of(rows, ctx.shape), ctx.keys)
+    # Once parted by key, all that follows finds the events of a key together.
+    events = distinct_events(events_of(rows, ctx.shape).repartition(*ctx.keys), ctx.keys)
     passed_over = None
     unchanged = 0
     if ignores_deletes(ctx.shape) and deletes + truncates:
@@ -104,7 +106,10 @@ def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bo
     marks = None
     if getattr(ctx.shape.feed, "truncate_when", None) and not ignores_deletes(ctx.shape):
         marks = _truncates(ctx, events)
-    marked = _with_heads(ctx, line, marks, refold_all=has_truncates)
+    if seeds is None and marks is None:
+        marked = _first_of_their_keys(ctx, line)
+    else:
+        marked = _with_heads(ctx, line, marks, refold_all=has_truncates)
     counts = {
         "refolds": F.count_if(F.col(REFOLD)),
         "dead": F.count_if(F.col(DEAD_HEAD)),
@@ -140,6 +145,18 @@ def _tallies() -> dict[str, Column]:
         "late": F.count_if(F.col(LATE) & new),
         "conflicts": F.count_if(F.col(CONFLICT)),
     }
+
+
+def _first_of_their_keys(ctx: Context, line: DataFrame) -> DataFrame:
+    """The same as `_with_heads` where nothing is known yet."""
+    return line.withColumns(
+        {
+            HEAD_ORDER: F.lit(None).cast(ctx.shape.order_type),
+            HEAD_FROM: F.lit(None).cast(ctx.shape.from_type),
+            **{name: F.lit(False) for name in (DEAD_HEAD, REFOLD, LATE, KNOWN, LOWERS)},
+            **{name: F.lit(0).cast("bigint") for name in (MET, MET_UPSERTS)},
+        }
+    )
 
 
 def _with_heads(ctx: Context, line: DataFrame, truncates: DataFrame | None, *, refold_all: bool) -> DataFrame:
@@ -192,7 +209,7 @@ def _with_known(ctx: Context, line: DataFrame, *, few: bool) -> DataFrame:
     met = journal.groupBy(*place).agg(
         F.count_if(F.col(KIND) == UPSERT).alias(MET_UPSERTS), F.count(F.lit(1)).alias(MET)
     )
-    joined = line.drop(KNOWN, LOWERS, MET, MET_UPSERTS, CONFLICT)
+    joined = line.drop(KNOWN, LOWERS, MET, MET_UPSERTS, CONFLICT, WINS)
     joined = joined.join(there, identity, "left").join(met, place, "left").fillna(0, [MET, MET_UPSERTS])
     known = F.col("_lb_there_time").isNotNull()
     lowers = (F.col(EVENT_TIME) < F.col("_lb_there_time")) | (F.col(FROM) < F.col("_lb_there_from"))
@@ -202,10 +219,10 @@ def _with_known(ctx: Context, line: DataFrame, *, few: bool) -> DataFrame:
 
 
 def _with_conflicts(ctx: Context, events: DataFrame) -> DataFrame:
-    """G6: which upserts met a different one of their key and order, here or in the journal."""
+    """G6: which upserts met a different one of their key and order, here or in the journal; and which event of them wins."""
     new = ~F.col(SEED) & (F.col(KIND) == UPSERT) & ~F.col(KNOWN)
     turn = Window.partitionBy(*ctx.keys, ORDER, "_lb_new").orderBy(HASH1, HASH2)
-    marked = events.withColumn("_lb_new", new)
+    marked = events.withColumns({"_lb_new": new, WINS: strongest_first(ctx.keys) == 1})
     met = F.col("_lb_new") & ((F.col(MET_UPSERTS) > 0) | (F.row_number().over(turn) > 1))
     return marked.withColumn(CONFLICT, met).drop("_lb_new")
 

@@ -45,7 +45,7 @@ from lakebed.history.normalise import SALTS
 from lakebed.history.shape import Shape
 from lakebed.manifest import Log, Versions
 from lakebed.table.context import Context, WritePlan, matching, seed_columns
-from lakebed.table.journaled import KNOWN, LATE, MET, REFOLD, Sorted, journal_of
+from lakebed.table.journaled import KNOWN, LATE, MET, REFOLD, WINS, Sorted, journal_of
 from lakebed.table.write_sets import current_write_set, heads_write_set, log_write_set, versions_write_set
 
 COUNTED = "_lb_counted"  # an event of this batch whose effect is to be counted
@@ -74,8 +74,8 @@ def fold_sorted(ctx: Context, sorted_: Sorted, *, deletes: bool) -> WritePlan:
 
 def _in_order(ctx: Context, sorted_: Sorted) -> DataFrame:
     """The keys whose events are all above their head: these events and their seeds."""
-    line = sorted_.line.where(~F.col(REFOLD)).withColumn(COUNTED, ~F.col(SEED) & ~F.col(KNOWN))
-    return collapse(_columns(ctx, with_row(line, ctx.shape)), ctx.keys)
+    line = sorted_.line.where(~F.col(REFOLD) & F.col(WINS)).withColumn(COUNTED, ~F.col(SEED) & ~F.col(KNOWN))
+    return _columns(ctx, with_row(line, ctx.shape))
 
 
 def _columns(ctx: Context, events: DataFrame) -> DataFrame:
