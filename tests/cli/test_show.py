@@ -112,3 +112,29 @@ def test_what_contradicts_itself_is_refused(lakebed: Lakebed, project: Path) -> 
         ended = lakebed("--project", project, "show", "demo.cities", *options)
         assert ended.code == 2
         assert why in ended.err
+
+
+def test_G5_rows_that_were_set_aside_are_shown(lakebed: Lakebed, spark: SparkSession, project: Path) -> None:
+    (project / "datasets" / "demo.cities.yaml").write_text(
+        "dataset: demo.cities\n"
+        "source: {files: 'c/{day:%Y-%m-%d}.csv', format: csv, schema: 'id int, n int', "
+        "event_time: {from: path, part: day}}\n"
+        "feed: {kind: updates, key: [id], max_bad_rows: 2}\n"
+        "history: {kind: current}\n"
+    )
+    landing = project / "landing" / "c"
+    landing.mkdir(parents=True)
+    (landing / "2024-01-01.csv").write_text("id,n\n1,1\n2,x\n,3\n")
+    assert lakebed("--project", project, "run").code == 0
+    told = json.loads(lakebed("--project", project, "rejected", "demo.cities", "--format", "json").out)
+    assert [(one["reason"], one["rows"]) for one in told["reasons"]] == [("bad_cast", 1), ("null_key", 1)]
+    only = lakebed(
+        "--project", project, "rejected", "demo.cities", "--reason", "bad_cast", "--format", "ndjson"
+    )
+    assert [json.loads(line)["raw"] for line in only.out.splitlines()] == ["2,x"]
+
+    (landing / "2024-01-02.csv").write_text("id,n\n1,a\n2,b\n3,c\n4,4\n")
+    refused = lakebed("--project", project, "run")
+    assert refused.code == 1
+    assert "3 of 4 rows of the batch cannot be used" in refused.err
+    assert "max_bad_rows" in refused.err

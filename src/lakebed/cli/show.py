@@ -75,7 +75,7 @@ def ordered_rows(
     """The rows that were asked for, in an order that a person can follow."""
     from pyspark.sql import functions as F  # noqa: PLC0415 - the command line must start without Spark
 
-    table = _table(project, dataset, spark)
+    table = opened(project, dataset, spark)
     if as_of is not None:
         rows = table.as_of(_time(as_of))
     elif isinstance(dataset.history, Versions) and not all_versions:
@@ -107,14 +107,14 @@ def _time(text: str) -> datetime | int:
 def count_rows(project: Project, dataset: Dataset, spark: Callable[[], SparkSession]) -> int:
     """How many rows the table has; none where no batch was applied yet."""
     try:
-        return _table(project, dataset, spark).read().count()
+        return opened(project, dataset, spark).read().count()
     except TableError as error:
         if error.code == "no_table":
             return 0
         raise
 
 
-def _table(project: Project, dataset: Dataset, spark: Callable[[], SparkSession]) -> Table:
+def opened(project: Project, dataset: Dataset, spark: Callable[[], SparkSession]) -> Table:
     """The dataset's table, opened as a run opens it."""
     with open_store(project.control, base=project.root) as store:
         return cast("Table", Work.of(project, dataset, store, Edges(spark=spark)).table)

@@ -56,6 +56,8 @@ class _Feed(Options):
     except_columns: Columns = ()
     event_time: Text | EventTimeColumn | None = None
     on_bad_rows: OnBadRows = "quarantine"
+    max_bad_rows: Annotated[int, Field(ge=0)] | None = None
+    max_bad_fraction: Annotated[float, Field(ge=0, le=1)] | None = None
     on_missing_column: OnMissingColumn = "null"
 
     _recorded: ClassVar[Mapping[str, Callable[[Any], Any]]] = {

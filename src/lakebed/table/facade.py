@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from lakebed.errors import BadRowsError, BatchError, TableError
-from lakebed.history.columns import DELETE, FROM, IGNORED, KIND, REASON, TRUNCATE
-from lakebed.history.normalise import Moment, normalise
+from lakebed.errors import BatchError, TableError
+from lakebed.history.columns import IGNORED, KIND, REASON, TRUNCATE
+from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
 from lakebed.manifest import Append, Ledger, Snapshot, Versions, check_combination
 from lakebed.manifest.histories import AnyFeed, AnyHistory
@@ -29,18 +28,10 @@ from lakebed.table.reading import Reading
 from lakebed.table.refolding import fold_sorted
 from lakebed.table.report import BatchReport
 from lakebed.table.snapshots import plan_snapshot
+from lakebed.table.validation import validated
 from lakebed.tables.delta import Commit
 from lakebed.tables.place import Place
 from lakebed.tables.staging import Staging
-
-_REASONS = (
-    "unreadable",
-    "bad_cast",
-    "unknown_operation",
-    "null_order",
-    "null_key",
-    "null_event_time",
-)
 
 
 def _clock() -> dt.datetime:
@@ -126,9 +117,8 @@ class Table(Reading):
         staging = self._staging(self._location)
         try:
             as_it_is = immutable and isinstance(self.feed, Snapshot)
-            rows, counts = self._rows(df, shape, moment, None if as_it_is else staging)
+            rows, counts = validated(df, shape, moment, None if as_it_is else staging, self.place.text)
             ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
-            self._refuse_bad_rows(rows, counts)
             plan = self._plan(ctx, rows, counts)
             plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
             return self._commit(ctx, book, plan, rows, counts, inputs)
@@ -283,54 +273,6 @@ class Table(Reading):
             raise TableError("the table that was just made cannot be found", where=self.place.text)
         return found["location"]
 
-    # ---- rows in
-
-    def _rows(
-        self, df: DataFrame, shape: Shape, moment: Moment, staging: Staging | None
-    ) -> tuple[DataFrame, dict[str, Any]]:
-        """The batch as changes and all its counts (G5, G8), found in one pass: while it is staged, where that is needed
-        for all that follows to see the same rows."""
-        try:
-            changes = normalise(df, shape, moment)
-        except AnalysisException as error:
-            raise BatchError(
-                f"a condition of the feed does not fit the batch's columns: {_first_line(error)}",
-                code="invalid_options",
-                where=self.place.text,
-                hint="check delete_when, truncate_when, ignore_when and upsert_when against the source's columns",
-            ) from error
-        reason, kind = F.col(REASON), F.col(KIND)
-        good = reason.isNull()
-        counts: dict[str, Column] = {
-            "read": F.count(F.lit(1)),
-            "rejected": F.count_if(~good),
-            "ignored": F.count_if(kind == IGNORED),
-            "deletes": F.count_if(good & (kind == DELETE)),
-            "truncates": F.count_if(good & (kind == TRUNCATE)),
-            "least_from": F.min(F.when(good, F.col(FROM))),
-            **{f"reason_{name}": F.count_if(reason == name) for name in _REASONS},
-        }
-        if staging is not None:
-            return staging.write(changes, "rows", counts)
-        found = changes.agg(*[value.alias(name) for name, value in counts.items()]).first()
-        assert found is not None
-        return changes, found.asDict()
-
-    def _refuse_bad_rows(self, rows: DataFrame, counts: dict[str, Any]) -> None:
-        reasons = {name: int(counts.pop(f"reason_{name}")) for name in _REASONS}
-        reasons = {name: n for name, n in reasons.items() if n}
-        if not counts["rejected"] or self.feed.on_bad_rows != "fail":
-            return
-        sample = rows.where(F.col(REASON).isNotNull()).select(F.to_json(F.struct(*rows.columns[:20]))).take(3)
-        raise BadRowsError(
-            f"{counts['rejected']} rows of the batch cannot be used",
-            code=next(iter(reasons)) if len(reasons) == 1 else "bad_rows",
-            where=self.place.text,
-            counts=reasons,
-            sample=[row[0] for row in sample],
-            hint="mend the source, or set on_bad_rows: quarantine to set such rows aside",
-        )
-
     # ---- the plan
 
     def _plan(self, ctx: Context, rows: DataFrame, counts: dict[str, Any]) -> WritePlan:
@@ -448,7 +390,3 @@ def _utc(time: dt.datetime) -> dt.datetime:
             hint="pass an aware datetime, such as datetime.now(timezone.utc)",
         )
     return time.astimezone(dt.UTC)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]

@@ -31,6 +31,11 @@ class Reading:
         self._finished()
         return _shown(self.tables.target.read())
 
+    def rejected(self) -> DataFrame | None:
+        """Every row that was set aside (G5, G7): why, its text, where it stood, in which batch. None if there never was one."""
+        self._finished()
+        return self.tables.rejected.read() if self.tables.rejected.exists() else None
+
     def open_versions(self) -> DataFrame:
         """Of a versions table the rows that no newer one has ended, deleted ones included where they are kept."""
         self._finished()

@@ -1,0 +1,89 @@
+"""A batch's rows as changes, with every count of them, before anything is written (G5, G8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from lakebed.errors import BadRowsError, BatchError
+from lakebed.history.columns import DELETE, FROM, IGNORED, KIND, REASON, TRUNCATE
+from lakebed.history.normalise import Moment, normalise
+from lakebed.history.shape import Shape
+from lakebed.manifest.histories import AnyFeed
+from lakebed.tables.staging import Staging
+
+_REASONS = (
+    "unreadable",
+    "bad_cast",
+    "unknown_operation",
+    "null_order",
+    "null_key",
+    "null_event_time",
+)
+
+
+def validated(
+    df: DataFrame, shape: Shape, moment: Moment, staging: Staging | None, where: str
+) -> tuple[DataFrame, dict[str, Any]]:
+    """The batch as changes and all its counts, found in one pass: while it is staged, where that is needed for all that
+    follows to see the same rows. Raises `BadRowsError` where the feed does not allow the bad ones."""
+    try:
+        changes = normalise(df, shape, moment)
+    except AnalysisException as error:
+        raise BatchError(
+            f"a condition of the feed does not fit the batch's columns: {str(error).splitlines()[0]}",
+            code="invalid_options",
+            where=where,
+            hint="check delete_when, truncate_when, ignore_when and upsert_when against the source's columns",
+        ) from error
+    reason, kind = F.col(REASON), F.col(KIND)
+    good = reason.isNull()
+    counts: dict[str, Column] = {
+        "read": F.count(F.lit(1)),
+        "rejected": F.count_if(~good),
+        "ignored": F.count_if(kind == IGNORED),
+        "deletes": F.count_if(good & (kind == DELETE)),
+        "truncates": F.count_if(good & (kind == TRUNCATE)),
+        "least_from": F.min(F.when(good, F.col(FROM))),
+        **{f"reason_{name}": F.count_if(reason == name) for name in _REASONS},
+    }
+    if staging is not None:
+        changes, found = staging.write(changes, "rows", counts)
+    else:
+        row = changes.agg(*[value.alias(name) for name, value in counts.items()]).first()
+        assert row is not None
+        found = row.asDict()
+    _refuse_bad_rows(shape.feed, changes, found, where)
+    return changes, found
+
+
+def _refuse_bad_rows(feed: AnyFeed, rows: DataFrame, counts: dict[str, Any], where: str) -> None:
+    reasons = {name: int(counts.pop(f"reason_{name}")) for name in _REASONS}
+    reasons = {name: n for name, n in reasons.items() if n}
+    bad, read = int(counts["rejected"]), int(counts["read"])
+    if bad <= _allowed(feed, read):
+        return
+    sample = rows.where(F.col(REASON).isNotNull()).select(F.to_json(F.struct(*rows.columns[:20]))).take(3)
+    hint = "mend the source, or set on_bad_rows: quarantine to set such rows aside"
+    if feed.on_bad_rows != "fail":
+        hint = "mend the source, or raise max_bad_rows or max_bad_fraction"
+    raise BadRowsError(
+        f"{bad} of {read} rows of the batch cannot be used",
+        code=next(iter(reasons)) if len(reasons) == 1 else "bad_rows",
+        where=where,
+        counts=reasons,
+        sample=[row[0] for row in sample],
+        hint=hint,
+    )
+
+
+def _allowed(feed: AnyFeed, read: int) -> float:
+    """How many bad rows the batch may have."""
+    if feed.on_bad_rows == "fail":
+        return 0
+    rows = float("inf") if feed.max_bad_rows is None else feed.max_bad_rows
+    share = float("inf") if feed.max_bad_fraction is None else feed.max_bad_fraction * read
+    return min(rows, share)
