@@ -18,10 +18,12 @@ from lakebed.runner import (
     BatchOutcome,
     DatasetOutcome,
     Silent,
+    anything_new,
     pending_files,
     retry,
     run_project,
     skip,
+    sound,
     status,
 )
 
@@ -452,3 +454,34 @@ def test_trouble_with_the_disk_is_a_sentence(world: World, monkeypatch: pytest.M
 def test_the_stand_in_is_strict() -> None:
     with pytest.raises(AssertionError, match="batch_gap"):
         MemoryTable().apply([], batch=2, system_time=START, event_time=None, inputs=[], immutable=True)
+
+
+def test_a_run_that_is_asked_to_stop_ends_after_the_batch_under_way(world: World) -> None:
+    world.land(*DAYS)
+    edges = replace(world.edges, stopping=lambda: bool(world.files("a.t")))
+    run_project(world.project, spark=world.spark, now=world.now, edges=edges)
+    assert world.files("a.t") == [[DAYS[0]]]
+    assert anything_new(world.project) == ["a.t"]
+
+
+def test_a_dataset_that_waits_for_a_person_is_nothing_new(world: World) -> None:
+    world.land(*DAYS)
+    world.tables["a.t"].bad = {DAYS[0]}
+    world.run()
+    assert anything_new(world.project) == []
+
+
+def test_on_failure_is_told_once(world: World) -> None:
+    world.land(*DAYS)
+    world.tables["a.t"].bad = {DAYS[0]}
+    project = replace(world.project, on_failure="cat >> told.json; echo $LAKEBED_DATASET >> names")
+    assert sound(project, world.run()) == []
+    assert sound(project, world.run()) == []  # it waits now
+    told = json.loads((world.root / "told.json").read_text())
+    assert (told["dataset"], told["error"]["code"]) == ("a.t", "bad_rows")
+    assert (world.root / "names").read_text() == "a.t\n"
+    with world.store() as store:
+        store.clear_failure("a.t")
+    assert sound(replace(project, on_failure="echo no >&2; exit 3"), world.run()) == [
+        "on_failure for a.t ended with 3: no"
+    ]

@@ -13,7 +13,7 @@ from lakebed.cli.progress import progress
 from lakebed.cli.settings import settings
 from lakebed.cli.spark import spark_of
 from lakebed.manifest import Project
-from lakebed.runner import RunOutcome, run_project
+from lakebed.runner import RunOutcome, run_project, sound
 from lakebed.runner import retry as retry_batch
 from lakebed.runner import skip as skip_batch
 
@@ -53,6 +53,8 @@ def _run(
 ) -> None:
     with progress(quiet=quiet) as shown:
         outcome = run_project(project, datasets=datasets, progress=shown, spark=spark)
+    for said in sound(project, outcome):
+        say(said)
     if quiet:
         print(to_json(outcome.as_dict(), indent=2))  # noqa: T201
     else:

@@ -51,6 +51,7 @@ class Profile(Strict):
     warehouse: Text = ""
     control: Text = ""
     spark: SparkProfile = SparkProfile()
+    on_failure: Text = ""
 
 
 class ProjectFile(Strict):
@@ -61,6 +62,7 @@ class ProjectFile(Strict):
     warehouse: Text = "./warehouse"
     control: Text = DEFAULT_CONTROL
     spark: Spark = Spark()
+    on_failure: Text | None = None
     profiles: dict[Name, Profile] = Field(default_factory=dict)
 
 
@@ -76,6 +78,7 @@ class Project:
     spark: Spark = field(repr=False)
     datasets: tuple[Dataset, ...] = ()
     profile: str | None = None
+    on_failure: str | None = None  # a command that is told of every dataset that fails
     derived: tuple[Derived, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
@@ -104,6 +107,7 @@ def settled(settings: dict[str, Any], root: Path) -> dict[str, Any]:
         "warehouse": _absolute(model.warehouse, root),
         "control": model.control,
         "spark": model.spark,
+        "on_failure": model.on_failure,
     }
 
 

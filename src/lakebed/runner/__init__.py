@@ -1,8 +1,9 @@
 """The project layer: what is new becomes batches, batches become tables."""
 
+from lakebed.runner.alarm import sound
 from lakebed.runner.ingest import run_project
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, DatasetStatus, Progress, RunOutcome, Silent
-from lakebed.runner.status import pending_files, status
+from lakebed.runner.status import anything_new, pending_files, status
 from lakebed.runner.waiting import retry, skip
 from lakebed.runner.work import Edges
 
@@ -14,9 +15,11 @@ __all__ = [
     "Progress",
     "RunOutcome",
     "Silent",
+    "anything_new",
     "pending_files",
     "retry",
     "run_project",
     "skip",
+    "sound",
     "status",
 ]

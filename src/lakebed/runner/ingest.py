@@ -76,7 +76,7 @@ def _ingest_all(work: Work, lease: Lease) -> DatasetOutcome:
         with ours(work.name):
             take_over_plans(work)
             _refuse_waiting(work)
-            while (outcome := _patiently(work, lease)) is not None:
+            while not work.edges.stopping() and (outcome := _patiently(work, lease)) is not None:
                 batches.append(outcome)
                 work.edges.progress.batch_finished(outcome)
         state = "done"
@@ -171,9 +171,6 @@ def run_project(  # noqa: PLR0913 - the project, what of it, and the edges that 
             return RunOutcome(project.name, tuple(ingest_dataset(work) for work in works))
         pool = ThreadPoolExecutor(min(side_by_side, len(works)))
         try:
-            outcome = RunOutcome(project.name, tuple(pool.map(ingest_dataset, works)))
-        except BaseException:
+            return RunOutcome(project.name, tuple(pool.map(ingest_dataset, works)))
+        finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        pool.shutdown()
-        return outcome

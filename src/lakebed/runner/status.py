@@ -17,6 +17,16 @@ def pending_files(project: Project, dataset: Dataset, store: ControlStore) -> li
     return planned + [one.path for one in new if one.path not in planned]
 
 
+def anything_new(project: Project) -> list[str]:
+    """The datasets that a run would find something to do for: files wait, and no failed batch stands before them."""
+    with open_store(project.control, base=project.root) as store:
+        return [
+            dataset.name
+            for dataset in project.datasets
+            if store.failure(dataset.name) is None and pending_files(project, dataset, store)
+        ]
+
+
 def status(project: Project) -> list[DatasetStatus]:
     with open_store(project.control, base=project.root) as store:
         return [_status(project, dataset, store) for dataset in project.datasets]

@@ -68,6 +68,7 @@ class Edges:
     open_table: Callable[[Any, Dataset, Path], Table] = open_table
     read: Callable[[Any, Dataset, Path, Sequence[FoundFile]], Rows] = read_rows
     pause: Callable[[float], None] = time.sleep
+    stopping: Callable[[], bool] = bool  # whether to end after the batch that is under way; no by default
 
 
 @dataclass
