@@ -1,0 +1,49 @@
+"""`lakebed watch`: what lands is applied with nothing else done, and it ends when asked to."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.end_to_end.killing import SNAPSHOT_LOG, make_project
+
+from lakebed.control import open_store
+from lakebed.manifest import load_project
+
+LONGEST = 300
+
+
+def test_what_lands_is_applied_and_sigterm_ends_it(tmp_path: Path) -> None:
+    project = make_project(tmp_path, 1, 1, {"cities": SNAPSHOT_LOG})
+    command = [sys.executable, "-m", "lakebed.cli", "--project", str(project), "watch", "--every", "0.5"]
+    watching = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(project, batches=1)
+        second = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
+        assert second.returncode == 1
+        assert "another `lakebed watch` is at work" in second.stderr
+        (project / "landing" / "cities" / "2030-01-01.csv").write_text(
+            "country,city,population\nCA,Victoria,92000\n"
+        )
+        wait_for(project, batches=2)
+        watching.send_signal(signal.SIGTERM)
+        _, said = watching.communicate(timeout=LONGEST)
+    finally:
+        watching.kill()
+    assert watching.returncode == 0, said
+    assert said.rstrip().endswith("stopped")
+
+
+def wait_for(project: Path, *, batches: int) -> None:
+    loaded = load_project(project)
+    until = time.monotonic() + LONGEST
+    while time.monotonic() < until:
+        with open_store(loaded.control, base=loaded.root) as store:
+            done = store.last_done("demo.cities")
+        if done is not None and done.number >= batches:
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"batch {batches} was not applied within {LONGEST} seconds")
