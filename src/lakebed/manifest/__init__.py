@@ -10,6 +10,7 @@ from lakebed.manifest.dataset import (
     Source,
     SourceEventTime,
 )
+from lakebed.manifest.envelopes import AnyEnvelope, Debezium, Dms, Envelope, Plain
 from lakebed.manifest.feeds import Append, Changes, EventTimeColumn, Feed, Ledger, Snapshot, Updates
 from lakebed.manifest.histories import Current, History, InitialValidFrom, Log, Versions, check_combination
 from lakebed.manifest.json_schema import json_schema
@@ -19,10 +20,14 @@ from lakebed.manifest.problems import Problem, ProblemsError
 from lakebed.manifest.project import Project, Spark
 
 __all__ = [
+    "AnyEnvelope",
     "Append",
     "Changes",
     "Current",
     "Dataset",
+    "Debezium",
+    "Dms",
+    "Envelope",
     "EventTimeColumn",
     "Feed",
     "Files",
@@ -35,6 +40,7 @@ __all__ = [
     "Ledger",
     "Log",
     "PathPattern",
+    "Plain",
     "Problem",
     "ProblemsError",
     "Project",
