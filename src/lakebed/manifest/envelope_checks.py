@@ -63,7 +63,9 @@ def _check_names(dataset: Dataset) -> Iterator[Explained]:
     named: dict[tuple[str, ...], str] = {}
     if isinstance(envelope, Dms):
         if envelope.operation.lower() in known:
-            what = f"the column {envelope.operation!r} is the one that DMS puts in front, not one of the table"
+            what = (
+                f"the column {envelope.operation!r} is the one that DMS puts in front, not one of the table"
+            )
             yield Explained(("source", "schema"), what, "take it out of the schema")
         named = {
             (*here, option): name

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from lakebed.manifest import Dataset, Debezium, Dms
 from lakebed.sources.envelopes import debezium, dms, plain
@@ -29,7 +29,7 @@ def unwrap(rows: DataFrame, dataset: Dataset, arrived: dt.datetime | None = None
     tell none themselves."""
     envelope = dataset.source.envelope
     given = Given(
-        declared=tuple(StructType.fromDDL(dataset.source.schema_).fields) if dataset.source.schema_ else (),
+        declared=_declared(dataset),
         key=tuple(getattr(dataset.feed, "key", ())),
         arrived=arrived,
         keep_missing=dataset.feed.on_missing_column == "keep",
@@ -39,3 +39,11 @@ def unwrap(rows: DataFrame, dataset: Dataset, arrived: dt.datetime | None = None
     if isinstance(envelope, Dms):
         return dms.changes(rows, envelope, given)
     return plain.changes(rows, envelope, given)
+
+
+def _declared(dataset: Dataset) -> tuple[StructField, ...]:
+    if dataset.source.schema_ is None:
+        return ()
+    parsed = StructType.fromDDL(dataset.source.schema_)
+    assert isinstance(parsed, StructType)
+    return tuple(parsed.fields)
