@@ -18,14 +18,13 @@ from tests.sources.envelopes import records
 import lakebed as lb
 from lakebed.manifest import Dataset, Debezium, load_project
 from lakebed.manifest.envelopes import ORDER
-from lakebed.sources.envelopes import Given, debezium, reads_lines, unwrap
+from lakebed.sources.envelopes import Given, debezium, one_file, reads_lines, unwrap
 
 SCHEMA = (
     "id bigint, name string, amount decimal(10,2), big decimal(38,0), rate double, day date, at timestamp, "
     "moment timestamp, flag boolean, doc binary, tags array<string>, nums array<int>, props map<string,string>"
 )
 ARRIVED = dt.datetime(2024, 3, 3, tzinfo=dt.UTC)
-UTC_TIME = dt.datetime(2024, 3, 2, 8, 30, 0, 100_000)
 
 
 def fields(ddl: str) -> tuple[StructField, ...]:
@@ -35,7 +34,7 @@ def fields(ddl: str) -> tuple[StructField, ...]:
 
 
 def given(**more: Any) -> Given:
-    return Given(declared=fields(SCHEMA), key=("id",), arrived=ARRIVED, **more)
+    return Given(declared=fields(SCHEMA), key=("id",), **more)
 
 
 def lines(spark: SparkSession, texts: dict[str, str]) -> DataFrame:
@@ -43,7 +42,7 @@ def lines(spark: SparkSession, texts: dict[str, str]) -> DataFrame:
     rows = [(text, name, place, (7 << 51) + place) for place, (name, text) in enumerate(texts.items())]
     return spark.createDataFrame(
         rows, "_lb_raw string, _lb_file string, _lb_line bigint, _lb_position bigint"
-    )
+    ).withColumn("_lb_arrived", F.lit(ARRIVED).cast("timestamp"))
 
 
 def changes(
@@ -305,8 +304,8 @@ def read_lines(spark: SparkSession, dataset: Dataset, path: Path) -> DataFrame:
     """A file as the reader would give it."""
     assert reads_lines(dataset)
     texts = path.read_text(encoding="utf-8").splitlines()
-    frame = lines(spark, {str(place): text for place, text in enumerate(texts)})
-    return unwrap(frame.withColumn("_lb_file", F.lit(path.name)), dataset, ARRIVED)
+    frame = lines(spark, {str(place): text for place, text in enumerate(texts)}).drop("_lb_arrived")
+    return one_file(frame.withColumn("_lb_file", F.lit(path.name)), dataset, ARRIVED)
 
 
 def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> None:
@@ -316,7 +315,7 @@ def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> N
     paths = sorted((EXAMPLE / "landing" / "shop" / "orders").iterdir())
     for number, path in enumerate([paths[2], paths[0], paths[1]], start=1):
         system_time = ARRIVED + dt.timedelta(days=number)
-        orders.apply(read_lines(spark, dataset, path), batch=number, system_time=system_time)
+        orders.apply(unwrap(read_lines(spark, dataset, path), dataset), batch=number, system_time=system_time)
     rows = orders.read().orderBy("id", "valid_from").collect()
     assert [(row["id"], row["customer"], row["total"], row["note"], row["is_current"]) for row in rows] == [
         (1, "Ada", Decimal("19.99"), "gift wrap, please", False),
@@ -339,7 +338,7 @@ def test_real_messages_end_in_the_same_products(spark: SparkSession) -> None:
     ended: dict[str, list[tuple[Any, ...]]] = {}
     for file in sorted((Path(REAL) / "events").glob("debezium-*schema-*.txt")):
         frame = spark.read.text(str(file)).withColumnRenamed("value", "_lb_raw")
-        wanted = Given(declared=fields(schema), key=("id",), arrived=ARRIVED)
+        wanted = Given(declared=fields(schema), key=("id",))
         rows = debezium.changes(frame, Debezium(), wanted).collect()
         assert [row for row in rows if row["_lb_bad"]] == [], file.name
         state: dict[int, tuple[Any, ...]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from lakebed.errors import BatchError
 from lakebed.manifest import Dataset, Dms, load_project
 from lakebed.manifest.envelopes import ORDER
 from lakebed.sources.csv_header import first_record
-from lakebed.sources.envelopes import Given, dms, unwrap
+from lakebed.sources.envelopes import Given, dms, one_file, unwrap
 from lakebed.sources.envelopes.dms_files import CSV_DEFAULTS, Layout, csv_layout
 
 ARRIVED = dt.datetime(2024, 3, 3, tzinfo=dt.UTC)
@@ -36,10 +37,11 @@ def in_order(rows: list[Row]) -> list[str]:
 @pytest.fixture(scope="module")
 def found(spark: SparkSession) -> dict[str, list[Row]]:
     """Small files in all the shapes there are, read in one job; a first column tells them apart."""
-    given = Given(declared=(), key=("id",), arrived=ARRIVED)
+    given = Given(declared=(), key=("id",))
 
-    def changes(name: str, rows: list[tuple[object, ...]], ddl: str, envelope: Dms) -> DataFrame:
-        frame = dms.changes(spark.createDataFrame(rows, f"{ddl}, {MARKS}"), envelope, given)
+    def changes(name: str, rows: Sequence[tuple[object, ...]], ddl: str, envelope: Dms) -> DataFrame:
+        read = spark.createDataFrame(list(rows), f"{ddl}, {MARKS}")
+        frame = dms.changes(read.withColumn("_lb_arrived", F.lit(ARRIVED)), envelope, given)
         return frame.withColumn("case", F.lit(name)).withColumn("time", F.col("_change_time").cast("string"))
 
     place = 3 << 51
@@ -193,7 +195,7 @@ def read_csv(spark: SparkSession, dataset: Dataset, path: Path) -> DataFrame:
     marked = typed.withColumns(
         {"_lb_file": F.lit(path.name), "_lb_position": F.monotonically_increasing_id()}
     )
-    return unwrap(marked, dataset, ARRIVED)
+    return one_file(marked, dataset, ARRIVED)
 
 
 def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> N
     for number, half in enumerate(halves, start=1):
         one, other = [read_csv(spark, dataset, path) for path in half]
         system_time = ARRIVED + dt.timedelta(days=number)
-        orders.apply(one.unionByName(other), batch=number, system_time=system_time)
+        orders.apply(unwrap(one.unionByName(other), dataset), batch=number, system_time=system_time)
     rows = orders.read().orderBy("id", "valid_from", "sk").collect()
     assert [(row["id"], row["customer"], row["total"]) for row in rows if row["is_current"]] == [
         (1, "Ada", Decimal("79.99")),

@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime as dt
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from lakebed.manifest import Dataset, Debezium, Dms
+from lakebed.manifest import Dataset, Debezium, Dms, Plain
 from lakebed.sources.envelopes import debezium, dms, plain
-from lakebed.sources.envelopes.given import Given
+from lakebed.sources.envelopes.given import ARRIVED, Given
 
-__all__ = ["Given", "reads_lines", "unwrap"]
+__all__ = ["Given", "one_file", "reads_lines", "unwrap"]
 
 
 def reads_lines(dataset: Dataset) -> bool:
@@ -24,14 +25,22 @@ def reads_lines(dataset: Dataset) -> bool:
     return isinstance(dataset.source.envelope, Debezium) and dataset.source.format == "json"
 
 
-def unwrap(rows: DataFrame, dataset: Dataset, arrived: dt.datetime | None = None) -> DataFrame:
-    """The rows of one file without their envelope. `arrived` is the file's modification time: the time of changes that
-    tell none themselves."""
+def one_file(rows: DataFrame, dataset: Dataset, arrived: dt.datetime) -> DataFrame:
+    """The rows of one file, ready to be united with those of others. `arrived` is the file's modification time: the time
+    of changes that tell none themselves."""
+    envelope = dataset.source.envelope
+    if isinstance(envelope, Plain):
+        return rows
+    named = dms.with_operation(rows, envelope) if isinstance(envelope, Dms) else rows
+    return named.withColumn(ARRIVED, F.lit(arrived).cast("timestamp"))
+
+
+def unwrap(rows: DataFrame, dataset: Dataset) -> DataFrame:
+    """The rows of a batch without their envelope. Once for a batch, not for each file: Spark takes a while to plan it."""
     envelope = dataset.source.envelope
     given = Given(
         declared=_declared(dataset),
         key=tuple(getattr(dataset.feed, "key", ())),
-        arrived=arrived,
         keep_missing=dataset.feed.on_missing_column == "keep",
     )
     if isinstance(envelope, Debezium):

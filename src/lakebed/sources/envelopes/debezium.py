@@ -15,14 +15,17 @@ from pyspark.sql import functions as F
 from lakebed.history.columns import BAD, FROM_SOURCE, RAW
 from lakebed.manifest import Debezium
 from lakebed.manifest.envelopes import DELETE, OPERATION, ORDER, SETS, TIME, UPSERT
-from lakebed.sources.envelopes.debezium_messages import KIND, UNREAD, as_messages, text, with_parts
+from lakebed.sources.envelopes.debezium_messages import KIND, UNREAD, as_messages, with_parts
 from lakebed.sources.envelopes.debezium_positions import with_position
+from lakebed.sources.envelopes.debezium_times import readable
 from lakebed.sources.envelopes.debezium_values import Value
 from lakebed.sources.envelopes.decimals import decimals
 from lakebed.sources.envelopes.given import BAD_CAST, UNKNOWN_OPERATION, UNREADABLE, Given, mark
 from lakebed.sources.envelopes.unavailable import is_unavailable
 
-_ENCODED, _NUMBERS = "_lb_d_encoded", "_lb_d_numbers"
+_ENCODED, _NUMBERS, _TEXTS = "_lb_d_encoded", "_lb_d_numbers", "_lb_d_texts"
+_PAIRS = "array<struct<scale:int,value:string>>"
+_MEANT = "array<struct<meaning:string,text:string>>"
 
 
 def changes(rows: DataFrame, envelope: Debezium, given: Given) -> DataFrame:
@@ -31,7 +34,7 @@ def changes(rows: DataFrame, envelope: Debezium, given: Given) -> DataFrame:
     `rows` have each message as text in the raw-text column, or its members as columns. Every row comes out again: what
     is no change is to be ignored, what cannot be used is bad. Raw text is kept of bad rows only.
     """
-    read = with_position(with_parts(as_messages(rows), envelope), envelope, given)
+    read = with_position(with_parts(as_messages(rows), envelope))
     values = [Value(column, place, envelope) for place, column in enumerate(given.declared)]
     read = _decoded(read, values, envelope)
     bad = _bad(rows, values, given)
@@ -58,23 +61,27 @@ def _away(value: Value) -> Column:
 
 
 def _decoded(read: DataFrame, values: Sequence[Value], envelope: Debezium) -> DataFrame:
-    """Each value in its type. Encoded decimals are decoded for all columns at once: it is much work for Spark to plan."""
-    numeric = [value for value in values if value.takes_numbers]
-    read = read.withColumns({name: column for value in values for name, column in value.seen().items()})
-    read = read.withColumns({name: column for value in values for name, column in value.understood().items()})
-    if numeric:
-        read = read.withColumn(_ENCODED, F.array(*[value.encoded() for value in numeric]))
-        read = read.withColumn(_NUMBERS, decimals(F.col(_ENCODED)))
+    """Each value in its type. Codes are made readable for all columns at once: it is much work for Spark to plan."""
+    numeric, texts = (
+        [value for value in values if value.takes_numbers],
+        [value for value in values if value.is_text],
+    )
+    for step in (Value.seen, Value.typed, Value.understood):
+        read = read.withColumns({name: column for value in values for name, column in step(value).items()})
+    read = read.withColumn(_ENCODED, F.array(*[value.encoded() for value in numeric]).cast(_PAIRS))
+    meant = [F.struct(value.meaning.alias("meaning"), value.text.alias("text")) for value in texts]
+    read = read.withColumns(
+        {_NUMBERS: decimals(F.col(_ENCODED)), _TEXTS: readable(F.array(*meant).cast(_MEANT))}
+    )
     results: dict[str, Column] = {}
     for value in values:
-        number = value.text
-        if value.takes_numbers:
-            at = numeric.index(value)
-            coded = F.get(F.col(_ENCODED), at).isNotNull()
-            number = F.when(coded, F.get(F.col(_NUMBERS), at)).otherwise(value.text)
-        away = is_unavailable(text(value.variant), envelope.unavailable)
+        plain = F.get(F.col(_TEXTS), texts.index(value)) if value in texts else value.text
+        if value in numeric:
+            coded = F.get(F.col(_ENCODED), numeric.index(value)).isNotNull()
+            plain = F.when(coded, F.get(F.col(_NUMBERS), numeric.index(value))).otherwise(plain)
+        away = is_unavailable(value.text, envelope.unavailable)
         results[f"_lb_d_away{value.place}"] = away
-        results[f"_lb_d_result{value.place}"] = F.when(~away, value.decoded(number))
+        results[f"_lb_d_result{value.place}"] = F.when(~away, value.decoded(plain))
     return read.withColumns(results)
 
 

@@ -18,105 +18,76 @@ backwards where transactions overlap; together with the commit before it, it doe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.manifest import Debezium
 from lakebed.manifest.envelopes import ORDER, TIME
-from lakebed.sources.envelopes.debezium_messages import BODY, LETTER, NESTED, SOURCE, part, text
-from lakebed.sources.envelopes.given import NUMBER, Given, path_of, place, place_in_file
+from lakebed.sources.envelopes.debezium_messages import LETTER, of_message, of_source
+from lakebed.sources.envelopes.given import NUMBER, arrival, path_of, place, place_in_file
 
 _HEX_DIGITS = 15
-_OF_SOURCE = (
-    "snapshot", "file", "pos", "row", "lsn", "sequence", "commit_lsn", "change_lsn", "event_serial_no",
-    "scn", "commit_scn", "rs_id", "ssn", "ord",
-)  # fmt: skip
-_TIMES = ("ts_ns", "ts_us", "ts_ms")
-_PLACE = "_lb_d_place"
+_NANOS = {"ts_ns": 1, "ts_us": 1000, "ts_ms": 1_000_000}
+_AT, _PLACE = "_lb_d_at", "_lb_d_place"
 
 
-def with_position(rows: DataFrame, envelope: Debezium, given: Given) -> DataFrame:
-    """`rows` with the columns of `ORDER` and `TIME`, none of them NULL. Needs the parts of the messages."""
-    told = {_column(name): _of_source(envelope, name) for name in _OF_SOURCE}
-    told |= {_column(f"source_{name}"): _source_time(envelope, name) for name in _TIMES}
-    told |= {_column(name): _message_time(envelope, name) for name in _TIMES}
-    read = rows.withColumns(told).withColumns(
-        {"_lb_d_source_ns": _nanos("source_"), "_lb_d_message_ns": _nanos("")}
-    )
-    nanos = F.coalesce(F.col("_lb_d_source_ns"), F.col("_lb_d_message_ns"))
-    read = read.withColumn(_PLACE, _place(read, nanos))
+def with_position(rows: DataFrame) -> DataFrame:
+    """`rows` with the columns of `ORDER`, none of them NULL, and `TIME`. Needs the parts of the messages."""
+    read = rows.withColumn(_AT, F.coalesce(_nanos(of_source), _nanos(of_message)))
+    read = read.withColumn(_PLACE, _place(read))
+    micros = F.floor(F.try_divide(_AT, F.lit(1000))).try_cast("bigint")
+    time = F.coalesce(F.timestamp_micros(micros), arrival(rows))
     placed = {name: F.col(_PLACE).getField(name) for name in ORDER[1:]}
-    micros = F.floor(nanos / F.lit(1000)).try_cast("bigint")
-    time = F.coalesce(F.timestamp_micros(micros), given.arrival)
-    read = read.withColumns({ORDER[0]: _phase(), TIME: time, **placed})
-    return read.drop(*told, _PLACE, "_lb_d_source_ns", "_lb_d_message_ns")
-
-
-def _column(name: str) -> str:
-    return f"_lb_d_of_{name}"
+    return read.withColumns({ORDER[0]: _phase(), TIME: time, **placed}).drop(_AT, _PLACE)
 
 
 def _of(name: str) -> Column:
-    return F.col(_column(name))
+    return F.col(of_source(name))
 
 
 def _number(name: str) -> Column:
     return F.trim(_of(name)).try_cast(NUMBER)
 
 
-def _of_source(envelope: Debezium, name: str) -> Column:
-    """A field of the source's block, which a flattened row has under a prefix."""
-    prefix = envelope.prefix
-    flat = F.coalesce(text(part(BODY, f"{prefix}source_{name}")), text(part(BODY, f"{prefix}{name}")))
-    return F.when(F.col(NESTED), text(part(SOURCE, name))).otherwise(flat)
-
-
-def _source_time(envelope: Debezium, name: str) -> Column:
-    flat = text(part(BODY, f"{envelope.prefix}source_{name}"))
-    return F.when(F.col(NESTED), text(part(SOURCE, name))).otherwise(flat)
-
-
-def _message_time(envelope: Debezium, name: str) -> Column:
-    flat = text(part(BODY, f"{envelope.prefix}{name}"))
-    return F.when(F.col(NESTED), text(part(BODY, name))).otherwise(flat)
-
-
-def _nanos(where: str) -> Column:
+def _nanos(column: Callable[[str], str]) -> Column:
     """The finest time there is. Zero is no time: a MySQL snapshot has it."""
 
     def times(name: str, factor: int) -> Column:
-        number = _number(f"{where}{name}")
-        return F.when(number > 0, F.try_multiply(number, F.lit(factor).cast(NUMBER)))
+        number = F.col(column(name)).try_cast("decimal(20,0)")
+        return F.when(number > 0, F.try_multiply(number, F.lit(factor)))
 
-    return F.coalesce(times("ts_ns", 1), times("ts_us", 1000), times("ts_ms", 1_000_000))
+    return F.coalesce(*[times(name, factor).try_cast(NUMBER) for name, factor in _NANOS.items()])
 
 
 def _phase() -> Column:
     """0 for rows of a snapshot, which come before all changes. Those of an incremental snapshot are read amid the
     changes, and have a position of their own."""
     snapshot = F.coalesce(F.lower(_of("snapshot")), F.lit("false"))
-    first = ~snapshot.isin("false", "incremental") | ((F.col(LETTER) == "r") & (snapshot != "incremental"))
-    return F.when(first, F.lit(0)).otherwise(F.lit(1))
+    read = F.coalesce(F.col(LETTER) == "r", F.lit(False)) & (snapshot != "incremental")
+    return F.when(~snapshot.isin("false", "incremental") | read, F.lit(0)).otherwise(F.lit(1))
 
 
-def _place(rows: DataFrame, nanos: Column) -> Column:
+def _place(rows: DataFrame) -> Column:
     """The four parts after the phase."""
     file = F.regexp_extract(_of("file"), r"\.([0-9]+)$", 1).try_cast(NUMBER)
-    commit, change = _hex("commit_lsn"), _hex("change_lsn")
-    scn, lsn = _number("scn"), _number("lsn")
+    scn, lsn, nanos = _number("scn"), _number("lsn"), F.col(_AT)
     before = F.trim(F.get(F.from_json(_of("sequence"), "array<string>"), 0)).try_cast(NUMBER)
     redo = F.try_add(F.try_multiply(place(_hex("rs_id")), F.lit(2**32).cast(NUMBER)), place(_of("ssn")))
     return F.coalesce(
-        _when(commit, change, _of("event_serial_no")),
-        _when(file, _number("pos"), _of("row")),
+        F.when(
+            _of("change_lsn").isNotNull(),
+            _known(_hex("commit_lsn"), _hex("change_lsn"), _of("event_serial_no")),
+        ),
+        F.when(_of("file").isNotNull(), _known(file, _number("pos"), _of("row"))),
         F.when(scn.isNotNull(), _parts(F.coalesce(_number("commit_scn"), scn), scn, redo)),
         F.when(lsn.isNotNull(), _parts(F.coalesce(before, lsn), lsn, None)),
-        _when(nanos, _number("ord"), None),
+        F.when(_of("ord").isNotNull(), _known(nanos, _number("ord"), None)),
         _parts(nanos, place_in_file(rows), None, path_of(rows)),
     )
 
 
-def _when(major: Column, minor: Column, rest: Column | None) -> Column:
+def _known(major: Column, minor: Column, rest: Column | None) -> Column:
     return F.when(major.isNotNull() & minor.isNotNull(), _parts(major, minor, rest))
 
 

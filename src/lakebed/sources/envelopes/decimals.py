@@ -63,7 +63,8 @@ def _unsigned(hexes: Column, negative: Column) -> Column:
 
 
 def _scaled(digits: Column, scale: Column) -> Column:
-    """Digits with the point put where the scale says."""
+    """Digits with the point put where the scale says, if that is a scale that a table can have."""
+    scale = F.when(scale.between(-38, 38), scale)
     padded = F.lpad(digits, F.greatest(F.length(digits), scale + 1), "0")
     return (
         F.when(

@@ -9,14 +9,16 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find
+from lakebed.history.columns import BAD, RAW, col, find, internal
 from lakebed.manifest import Dms
 from lakebed.manifest.envelopes import DELETE, OPERATION, ORDER, TIME, UPSERT
 from lakebed.sources.envelopes.dms_files import load_counter, stamp, stamp_time
 from lakebed.sources.envelopes.given import (
+    ARRIVED,
     NUMBER,
     UNKNOWN_OPERATION,
     Given,
+    arrival,
     mark,
     path_of,
     place,
@@ -26,31 +28,35 @@ from lakebed.sources.envelopes.given import (
 _COUNTER = "_lb_dms_counter"
 
 
-def changes(rows: DataFrame, envelope: Dms, given: Given) -> DataFrame:
-    """The rows without DMS's operation column, with the columns of an envelope.
+def with_operation(rows: DataFrame, envelope: Dms) -> DataFrame:
+    """Rows of one file, with the operation column; a file that has none holds rows of a first load, or inserts only."""
+    if find(envelope.operation, rows.columns):
+        return rows
+    return rows.withColumn(envelope.operation, F.lit("I"))
 
-    `rows` are those of one file, or of several that agree on having the operation column; a row of a first load may
-    lack its operation, any other row is then bad.
-    """
+
+def changes(rows: DataFrame, envelope: Dms, given: Given) -> DataFrame:  # noqa: ARG001 - as every envelope
+    """The rows without DMS's operation column, with the columns of an envelope. A row of a first load may lack its
+    operation; any other row is then bad."""
+    rows = with_operation(rows, envelope)
     counted = rows.withColumn(_COUNTER, load_counter(path_of(rows)))
     named = find(envelope.operation, rows.columns)
+    assert named is not None
     operation = _operation(named)
     bad = F.coalesce(mark(rows, BAD, "string"), F.when(operation.isNull(), F.lit(UNKNOWN_OPERATION)))
-    data = [name for name in rows.columns if name not in FROM_SOURCE]
+    data = [name for name in rows.columns if not internal(name)]
     text = F.to_json(F.struct(*[col(name).alias(name) for name in data]))
     added = {
         OPERATION: operation,
-        TIME: F.coalesce(_timestamp(rows, envelope), stamp_time(path_of(rows)), given.arrival),
+        TIME: F.coalesce(_timestamp(rows, envelope), stamp_time(path_of(rows)), arrival(rows)),
         **dict(zip(ORDER, _order(rows, envelope), strict=True)),
         BAD: bad,
         RAW: F.when(bad.isNotNull(), F.coalesce(mark(rows, RAW, "string"), text)),
     }
-    return counted.withColumns(added).drop(_COUNTER, *([named] if named else []))
+    return counted.withColumns(added).drop(_COUNTER, ARRIVED, named)
 
 
-def _operation(named: str | None) -> Column:
-    if named is None:
-        return F.lit(UPSERT)
+def _operation(named: str) -> Column:
     letter = F.upper(F.trim(col(named)))
     loaded = F.col(_COUNTER).isNotNull() & letter.isNull()
     return F.when(letter.isin("I", "U") | loaded, F.lit(UPSERT)).when(letter == "D", F.lit(DELETE))

@@ -14,7 +14,7 @@ from lakebed.sources.envelopes.given import NUMBER
 # Options of Spark's reader that DMS's own defaults ask for; what the manifest says wins over them.
 CSV_DEFAULTS = {"nullvalue": "NULL"}
 
-_LOAD = r"(?:^|/)(?:SEGMENT[0-9]+_)?LOAD([0-9A-Fa-f]+)[^/]*$"
+_LOAD = r"(?:^|/)(?:SEGMENT[0-9]+_)?LOAD([0-9A-Fa-f]{1,15})(?:[^0-9A-Za-z][^/]*)?$"
 _STAMP = r"(?:^|/)([0-9]{8}-[0-9]{9,})[^/]*$"
 
 

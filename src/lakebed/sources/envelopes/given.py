@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -16,23 +15,20 @@ BAD_CAST = "bad_cast"
 UNKNOWN_OPERATION = "unknown_operation"
 
 NUMBER = "decimal(38,0)"
+# When a row's file came: the time of a change that tells none itself.
+ARRIVED = "_lb_arrived"
 # The lower bits of a position are the row's place in its file; the upper ones depend on the batch.
 IN_FILE_BITS = 51
 
 
 @dataclass(frozen=True)
 class Given:
-    """The declared columns, the key, when the rows arrived (the time of changes that tell none), and whether a column
-    that a change does not mention keeps its value (`on_missing_column: keep`)."""
+    """The declared columns, the key, and whether a column that a change does not mention keeps its value
+    (`on_missing_column: keep`)."""
 
     declared: tuple[StructField, ...]
     key: tuple[str, ...] = ()
-    arrived: dt.datetime | None = None
     keep_missing: bool = False
-
-    @property
-    def arrival(self) -> Column:
-        return F.lit(self.arrived).cast("timestamp")
 
     def in_key(self, name: str) -> bool:
         return name.lower() in {part.lower() for part in self.key}
@@ -41,6 +37,10 @@ class Given:
 def mark(rows: DataFrame, name: str, kind: str) -> Column:
     """What the source tells of a row under this name, or NULL."""
     return F.col(name) if name in rows.columns else F.lit(None).cast(kind)
+
+
+def arrival(rows: DataFrame) -> Column:
+    return mark(rows, ARRIVED, "timestamp").cast("timestamp")
 
 
 def path_of(rows: DataFrame) -> Column:
