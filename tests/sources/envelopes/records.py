@@ -113,6 +113,26 @@ VALUES = {
     "minus infinity": row(moment=-9223372036832400000),
 }
 
+# Numbers so odd that plain arithmetic would fail the job.
+ABSURD = {
+    "absurd scale": row(amount={"scale": 2147483647, "value": "MDk="}),
+    "absurd decimal": row(amount="MDk" * 40),
+    "absurd day": row(day=2147483647),
+    "absurd moment": with_schema({"id": 1, "at": 10**37}, at=("io.debezium.time.MicroTimestamp", {})),
+    "absurd time of day": with_schema({"id": 1, "name": -(2**63)}, name=("io.debezium.time.MicroTime", {})),
+    "absurd times of the source": message("c", {"id": 1}, ts_ms=10**37, ts_ns="x", lsn="x", sequence="{"),
+    "absurd position": message(
+        "c",
+        {"id": 1},
+        connector="sqlserver",
+        commit_lsn="z" * 99,
+        change_lsn="f" * 99,
+        file=".9" * 60,
+        pos={},
+    ),
+    "absurd sequence": message("c", {"id": 1}, lsn=10**37, sequence="[[]]", rs_id="f" * 40, scn=-1),
+}
+
 # What is declared wins only where the schema is silent.
 SCHEMAS = {
     "schema decimal": with_schema({"id": 1, "amount": "MDk="}, amount=(f"{CONNECT}.Decimal", {"scale": "3"})),

@@ -33,8 +33,8 @@ def fields(ddl: str) -> tuple[StructField, ...]:
     return tuple(parsed.fields)
 
 
-def given(**more: Any) -> Given:
-    return Given(declared=fields(SCHEMA), key=("id",), **more)
+def given(schema: str = SCHEMA, **more: Any) -> Given:
+    return Given(declared=fields(schema), key=("id",), **more)
 
 
 def lines(spark: SparkSession, texts: dict[str, str]) -> DataFrame:
@@ -64,25 +64,27 @@ def found(spark: SparkSession) -> dict[str, Row]:
     plain = {
         **records.OPERATIONS,
         **records.VALUES,
+        **records.ABSURD,
         **records.SCHEMAS,
         **records.UNAVAILABLE,
         **records.MONGO,
         **records.FLAT,
+        **positions,
     }
+    optioned = Debezium(form="nested", decimals="string", times={"AT": "ms", "moment": "us"})
     frames = [
-        changes(spark, plain | {name: text for name, text in positions.items() if "other" not in name}),
+        changes(spark, plain),
+        changes(spark, records.FLAT_ONLY, Debezium(form="flat"), schema="id bigint, source string"),
         changes(
-            spark,
-            {name: text for name, text in positions.items() if "other" in name},
-            Debezium(form="nested"),
+            spark, records.OPTIONED, optioned, schema="amount decimal(10,2), at timestamp, moment timestamp"
         ),
-        changes(spark, records.FLAT_ONLY, Debezium(form="flat")),
-        changes(spark, records.OPTIONED, Debezium(decimals="string", times={"AT": "ms", "moment": "us"})),
-        changes(spark, records.MISSING, keep_missing=True),
+        changes(
+            spark, records.MISSING, schema="id bigint, name string, amount decimal(10,2)", keep_missing=True
+        ),
     ]
     united = frames[0]
     for frame in frames[1:]:
-        united = united.unionByName(frame)
+        united = united.unionByName(frame, allowMissingColumns=True)
     rows = united.withColumns({"at": F.col("at").cast("string"), "moment": F.col("moment").cast("string")})
     return {row["_lb_file"]: row for row in rows.collect()}
 
@@ -116,6 +118,9 @@ def bad(row: Row) -> str | None:
         ("flat deleted", "delete"),
         ("flat deleted by op", "delete"),
         ("columns like an envelope", "upsert"),
+        ("absurd times of the source", "upsert"),
+        ("absurd position", "upsert"),
+        ("absurd sequence", "upsert"),
     ],
 )
 def test_operations(found: dict[str, Row], name: str, operation: str) -> None:
@@ -142,12 +147,17 @@ def test_operations(found: dict[str, Row], name: str, operation: str) -> None:
         ("fraction in a whole number", "bad_cast"),
         ("array with a stranger", "bad_cast"),
         ("array that is none", "bad_cast"),
+        ("absurd scale", "bad_cast"),
+        ("absurd decimal", "bad_cast"),
+        ("absurd day", "bad_cast"),
+        ("absurd moment", "bad_cast"),
+        ("absurd time of day", "bad_cast"),
     ],
 )
 def test_G5_what_cannot_be_used_is_bad_and_keeps_its_text(
     found: dict[str, Row], name: str, reason: str
 ) -> None:
-    texts = records.OPERATIONS | records.VALUES
+    texts = records.OPERATIONS | records.VALUES | records.ABSURD
     assert bad(found[name]) == reason
     assert found[name]["_lb_raw"] == texts[name]
 
@@ -203,6 +213,7 @@ def test_G5_what_cannot_be_used_is_bad_and_keeps_its_text(
         ("mongodb row", "id", 7),
         ("mongodb row", "at", "2018-06-20 15:13:16.945"),
         ("flat deleted", "id", 1),
+        ("columns like an envelope", "id", 1),
         ("string mode", "amount", Decimal("1234.00")),
         ("moment with a unit", "at", "2018-06-20 15:13:16.945"),
         ("moment with another unit", "moment", "2018-06-20 15:13:16.945104"),
@@ -309,13 +320,14 @@ def read_lines(spark: SparkSession, dataset: Dataset, path: Path) -> DataFrame:
 
 
 def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> None:
-    """A batch a file, the last one first: with positions, the order of arrival does not matter."""
+    """One batch, its files in an odd order: with positions, the order of arrival does not matter."""
     (dataset,) = load_project(EXAMPLE).datasets
     orders = lb.table(spark, str(tmp_path / "orders"), feed=dataset.declared_feed, history=dataset.history)
     paths = sorted((EXAMPLE / "landing" / "shop" / "orders").iterdir())
-    for number, path in enumerate([paths[2], paths[0], paths[1]], start=1):
-        system_time = ARRIVED + dt.timedelta(days=number)
-        orders.apply(unwrap(read_lines(spark, dataset, path), dataset), batch=number, system_time=system_time)
+    first, second, third = (read_lines(spark, dataset, path) for path in paths)
+    arrived = third.unionByName(first).unionByName(second)
+    report = orders.apply(unwrap(arrived, dataset), batch=1, system_time=ARRIVED)
+    assert (report.read, report.rejected, report.duplicate, report.unchanged) == (8, 0, 1, 1)
     rows = orders.read().orderBy("id", "valid_from").collect()
     assert [(row["id"], row["customer"], row["total"], row["note"], row["is_current"]) for row in rows] == [
         (1, "Ada", Decimal("19.99"), "gift wrap, please", False),
