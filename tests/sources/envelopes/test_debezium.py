@@ -291,20 +291,21 @@ def test_G3_the_time_is_that_of_the_change(found: dict[str, Row], name: str, tim
     assert found[name]["_time"] == time
 
 
-def test_columns_are_messages_too(spark: SparkSession) -> None:
+def test_columns_are_messages_too_and_those_of_the_path_stay_beside(spark: SparkSession) -> None:
     image = "struct<id:bigint,name:string>"
     block = "struct<connector:string,lsn:bigint,ts_ms:bigint>"
     frame = spark.createDataFrame(
         [
-            (None, (1, "x"), ("postgresql", 5, records.TIME), "c"),
-            ((2, None), None, ("postgresql", 6, 1), "d"),
+            (None, (1, "x"), ("postgresql", 5, records.TIME), "c", "DE"),
+            ((2, None), None, ("postgresql", 6, 1), "d", "FR"),
         ],
-        f"before {image}, after {image}, source {block}, op string",
+        f"before {image}, after {image}, source {block}, op string, country string",
     )
-    rows = debezium.changes(frame, Debezium(), given()).orderBy("_change_minor").collect()
-    assert [(row["id"], row["name"], row["_change_operation"]) for row in rows] == [
-        (1, "x", "upsert"),
-        (2, None, "delete"),
+    wanted = given("id bigint, name string, Country string", beside=("COUNTRY",))
+    rows = debezium.changes(frame, Debezium(), wanted).orderBy("_change_minor").collect()
+    assert [(row["id"], row["name"], row["country"], row["_change_operation"]) for row in rows] == [
+        (1, "x", "DE", "upsert"),
+        (2, None, "FR", "delete"),
     ]
 
 

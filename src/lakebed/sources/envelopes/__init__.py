@@ -42,6 +42,7 @@ def unwrap(rows: DataFrame, dataset: Dataset) -> DataFrame:
         declared=_declared(dataset),
         key=tuple(getattr(dataset.feed, "key", ())),
         keep_missing=dataset.feed.on_missing_column == "keep",
+        beside=tuple(dataset.source.pattern.columns),
     )
     if isinstance(envelope, Debezium):
         return debezium.changes(rows, envelope, given)

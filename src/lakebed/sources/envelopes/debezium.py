@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.history.columns import BAD, FROM_SOURCE, RAW
+from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find
 from lakebed.manifest import Debezium
 from lakebed.manifest.envelopes import DELETE, OPERATION, ORDER, SETS, TIME, UPSERT
 from lakebed.sources.envelopes.debezium_messages import KIND, UNREAD, as_messages, with_parts
@@ -31,16 +31,19 @@ _MEANT = "array<struct<meaning:string,text:string>>"
 def changes(rows: DataFrame, envelope: Debezium, given: Given) -> DataFrame:
     """The declared columns in their types, the columns of an envelope, and the marks of the source.
 
-    `rows` have each message as text in the raw-text column, or its members as columns. Every row comes out again: what
+    `rows` have each message as text in the raw-text column, or its members as columns; columns of the path stay. Every row comes out again: what
     is no change is to be ignored, what cannot be used is bad. Raw text is kept of bad rows only.
     """
-    read = with_position(with_parts(as_messages(rows), envelope))
-    values = [Value(column, place, envelope) for place, column in enumerate(given.declared)]
+    read = with_position(with_parts(as_messages(rows, given), envelope))
+    beside = [name for name in rows.columns if given.is_beside(name)]
+    inside = [column for column in given.declared if find(column.name, beside) is None]
+    values = [Value(column, place, envelope) for place, column in enumerate(inside)]
     read = _decoded(read, values, envelope)
     bad = _bad(rows, values, given)
     marks = [name for name in FROM_SOURCE if name in rows.columns and name not in (RAW, BAD)]
     return read.select(
         *[_result(value).alias(value.column.name) for value in values],
+        *[col(name) for name in beside],
         F.col(KIND).alias(OPERATION),
         F.col(TIME),
         _sets(values, given).alias(SETS),

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.history.columns import FROM_SOURCE, RAW, col, quote_ident
+from lakebed.history.columns import RAW, col, internal, quote_ident
 from lakebed.manifest import Debezium
 from lakebed.manifest.envelopes import DELETE, IGNORE, TRUNCATE, UPSERT
+from lakebed.sources.envelopes.given import Given
 
 POSITION_FIELDS = (
     "snapshot", "file", "pos", "row", "lsn", "sequence", "commit_lsn", "change_lsn", "event_serial_no",
@@ -40,9 +41,9 @@ _PARTS, _FLAT, _IMAGE, _ALL_FIELDS = (f"_lb_d_{name}" for name in ("parts", "fla
 _KINDS = {"c": UPSERT, "u": UPSERT, "r": UPSERT, "d": DELETE, "t": TRUNCATE, "m": IGNORE}
 
 
-def as_messages(rows: DataFrame) -> DataFrame:
+def as_messages(rows: DataFrame, given: Given) -> DataFrame:
     """Rows that carry their text already, or columns turned into the same JSON."""
-    data = [name for name in rows.columns if name not in FROM_SOURCE and not name.startswith("_lb_")]
+    data = [name for name in rows.columns if not internal(name) and not given.is_beside(name)]
     if not data:
         return rows
     row = F.struct(*[col(name).alias(name) for name in data])

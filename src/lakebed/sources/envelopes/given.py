@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
-from lakebed.history.columns import FILE, POSITION
+from lakebed.history.columns import FILE, POSITION, find
 
 UNREADABLE = "unreadable"
 BAD_CAST = "bad_cast"
@@ -23,15 +23,19 @@ IN_FILE_BITS = 51
 
 @dataclass(frozen=True)
 class Given:
-    """The declared columns, the key, and whether a column that a change does not mention keeps its value
-    (`on_missing_column: keep`)."""
+    """The declared columns; the key; whether a column that a change does not mention keeps its value
+    (`on_missing_column: keep`); and the columns that come from the file's path, so are no part of the message."""
 
     declared: tuple[StructField, ...]
     key: tuple[str, ...] = ()
     keep_missing: bool = False
+    beside: tuple[str, ...] = ()
 
     def in_key(self, name: str) -> bool:
-        return name.lower() in {part.lower() for part in self.key}
+        return find(name, self.key) is not None
+
+    def is_beside(self, name: str) -> bool:
+        return find(name, self.beside) is not None
 
 
 def mark(rows: DataFrame, name: str, kind: str) -> Column:
