@@ -14,6 +14,8 @@ from lakebed.manifest import (
     Changes,
     Current,
     Dataset,
+    Debezium,
+    Dms,
     Ledger,
     Log,
     Snapshot,
@@ -44,3 +46,19 @@ def test_the_examples_load(write_project: WriteProject) -> None:
 def test_every_option_is_on_the_page(model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         assert re.search(rf"\b{field.alias or name}\b", PAGE), name
+
+
+ENVELOPES = (Path(__file__).parents[2] / "docs" / "envelopes.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("model", [Debezium, Dms])
+def test_every_option_of_an_envelope_is_on_its_page(model: type[BaseModel]) -> None:
+    for name in model.model_fields:
+        assert re.search(rf"\b{name}\b", ENVELOPES), name
+
+
+def test_the_example_of_an_envelope_is_the_examples_own() -> None:
+    (shown,) = re.findall(r"```yaml\n(.*?)```", ENVELOPES, flags=re.DOTALL)
+    example = Path(__file__).parents[2] / "examples" / "debezium_orders" / "datasets" / "shop.orders.yaml"
+    lines = example.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert shown == "".join(line for line in lines if not line.startswith("#"))

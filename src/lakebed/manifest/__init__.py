@@ -11,6 +11,7 @@ from lakebed.manifest.dataset import (
     SourceEventTime,
 )
 from lakebed.manifest.derived import AtLeast, Dependency, Derived, Step, Substitution
+from lakebed.manifest.envelopes import AnyEnvelope, Debezium, Dms, Envelope, Plain
 from lakebed.manifest.feeds import Append, Changes, EventTimeColumn, Feed, Ledger, Snapshot, Updates
 from lakebed.manifest.histories import Current, History, InitialValidFrom, Log, Versions, check_combination
 from lakebed.manifest.json_schema import json_schema
@@ -21,13 +22,17 @@ from lakebed.manifest.project import Project, Spark
 from lakebed.manifest.shifts import Shift
 
 __all__ = [
+    "AnyEnvelope",
     "Append",
     "AtLeast",
     "Changes",
     "Current",
     "Dataset",
+    "Debezium",
     "Dependency",
     "Derived",
+    "Dms",
+    "Envelope",
     "EventTimeColumn",
     "Feed",
     "Files",
@@ -40,6 +45,7 @@ __all__ = [
     "Ledger",
     "Log",
     "PathPattern",
+    "Plain",
     "Problem",
     "ProblemsError",
     "Project",

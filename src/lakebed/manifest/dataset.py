@@ -19,6 +19,8 @@ from pydantic import (
 
 from lakebed.errors import OptionsError
 from lakebed.manifest.ddl import Column, DdlError, parse_ddl
+from lakebed.manifest.envelope_checks import check_envelope
+from lakebed.manifest.envelopes import Envelope, Plain, with_envelope
 from lakebed.manifest.explain import Explained, found_text, nearest
 from lakebed.manifest.feeds import EventTimeColumn, Feed, Snapshot
 from lakebed.manifest.formats import problem_with_column_format
@@ -144,6 +146,7 @@ class Source(Strict):
     format: Literal["csv", "json", "parquet", "orc"]
     options: Settings = Field(default_factory=dict)
     schema_: Annotated[str, AfterValidator(_ddl)] | None = Field(default=None, alias="schema")
+    envelope: Envelope = Plain()
     event_time: SourceEventTime | None = None
     snapshot_unit: Literal["file", "folder", "time"] = "file"
     max_files: Annotated[int, Field(ge=1)] = 100
@@ -189,6 +192,11 @@ class Dataset(Strict):
 
     @property
     def declared_feed(self) -> AnyFeed:
+        """The feed with all that the source says of its rows: the event-time column, and what the envelope tells."""
+        return with_envelope(self.timed_feed, self.source.envelope)
+
+    @property
+    def timed_feed(self) -> AnyFeed:
         """The feed with the event-time column that the source may name."""
         time = self.source.event_time
         if not isinstance(time, FromColumn):
@@ -208,6 +216,7 @@ def check_dataset(dataset: Dataset) -> Iterator[Explained]:
     yield from _check_event_time(dataset)
     yield from _check_snapshot_unit(dataset)
     yield from _check_columns(dataset)
+    yield from check_envelope(dataset)
 
 
 def _check_event_time(dataset: Dataset) -> Iterator[Explained]:
@@ -264,7 +273,7 @@ def _named_columns(dataset: Dataset) -> Iterator[tuple[tuple[str | int, ...], st
         ("feed", "present_columns"): getattr(dataset.feed, "present_columns", None),
         ("history", "valid_from"): getattr(dataset.history, "valid_from", None),
     }
-    time = dataset.declared_feed.event_time_column
+    time = dataset.timed_feed.event_time_column
     if time:
         singles[("feed", "event_time") if dataset.feed.event_time else ("source", "event_time", "column")] = (
             time.column

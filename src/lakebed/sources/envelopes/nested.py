@@ -1,0 +1,66 @@
+"""Arrays, maps and structs out of variants. Spark's own cast makes NULL of an inner value that does not fit; here it is
+noticed."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
+
+from lakebed.history.columns import quote_ident
+
+
+def nested_value(value: Column, kind: DataType) -> Column:
+    """The variant in this type; a text is taken for the JSON in it. NULL where it is nothing of the kind."""
+    return F.try_variant_get(_opened(value), "$", type_text(kind))
+
+
+def lost(value: Column, kind: DataType) -> Column:
+    """Whether anything in the variant, or all of it, has no place in this type."""
+    texts = F.try_variant_get(_opened(value), "$", type_text(as_texts(kind)))
+    there = F.try_variant_get(value, "$", "string").isNotNull()
+    return (there & texts.isNull()) | _lost(texts, nested_value(value, kind), kind)
+
+
+def _opened(value: Column) -> Column:
+    as_text = F.try_variant_get(value, "$", "string")
+    return F.when(F.schema_of_variant(value) == "STRING", F.try_parse_json(as_text)).otherwise(value)
+
+
+def _lost(texts: Column, values: Column, kind: DataType) -> Column:
+    here = texts.isNotNull() & values.isNull()
+    if isinstance(kind, ArrayType):
+        return here | _any_lost(texts, values, kind.elementType)
+    if isinstance(kind, MapType):
+        return here | _any_lost(F.map_values(texts), F.map_values(values), kind.valueType)
+    if isinstance(kind, StructType):
+        for f in kind.fields:
+            here = here | _lost(texts.getField(f.name), values.getField(f.name), f.dataType)
+    return here
+
+
+def _any_lost(texts: Column, values: Column, kind: DataType) -> Column:
+    each = F.zip_with(texts, values, lambda text, value: _lost(text, value, kind))
+    return F.coalesce(F.exists(each, lambda one: one), F.lit(False))
+
+
+def as_texts(kind: DataType) -> DataType:
+    """The same nesting with every value as text."""
+    if isinstance(kind, ArrayType):
+        return ArrayType(as_texts(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(StringType(), as_texts(kind.valueType))
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, as_texts(f.dataType)) for f in kind.fields])
+    return StringType()
+
+
+def type_text(kind: DataType) -> str:
+    """The type as Spark reads it, whatever the names in it are."""
+    if isinstance(kind, ArrayType):
+        return f"array<{type_text(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{type_text(kind.keyType)},{type_text(kind.valueType)}>"
+    if isinstance(kind, StructType):
+        return f"struct<{','.join(f'{quote_ident(f.name)}:{type_text(f.dataType)}' for f in kind.fields)}>"
+    return str(kind.simpleString())
