@@ -8,7 +8,8 @@ makes the row bad, never the value NULL (G5); which rows are bad is for the tabl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import reduce
 from pathlib import Path
 
@@ -18,8 +19,11 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType, Tim
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
-from lakebed.manifest import Dataset
+from lakebed.manifest import Dataset, Dms
+from lakebed.sources import envelopes
+from lakebed.sources.batches import EPOCH
 from lakebed.sources.csv_header import first_record, read_header
+from lakebed.sources.envelopes import dms_files
 from lakebed.sources.files import FoundFile
 
 UNREADABLE = "unreadable"
@@ -56,10 +60,18 @@ class _Reading:
         return f"{self.dataset.name}, {self.file.path}"
 
     @property
+    def modified(self) -> datetime:
+        return EPOCH + timedelta(microseconds=self.file.modified_ns // 1000)
+
+    @property
     def declared(self) -> list[StructField] | None:
-        if self.dataset.source.schema_ is None:
+        """The columns of the manifest; of DMS the operation before them."""
+        source = self.dataset.source
+        if source.schema_ is None:
             return None
-        return _fields(self.dataset.source.schema_)
+        envelope = source.envelope
+        operation = [StructField(envelope.operation, StringType())] if isinstance(envelope, Dms) else []
+        return [*operation, *_fields(source.schema_)]
 
 
 def _fields(ddl: str) -> list[StructField]:
@@ -71,18 +83,26 @@ def _fields(ddl: str) -> list[StructField]:
 def read_files(spark: SparkSession, dataset: Dataset, root: Path, files: Sequence[FoundFile]) -> Rows:
     """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas."""
     given = {name.lower(): value for name, value in dataset.source.options.items()}
-    options = (CSV_DEFAULTS | given) if dataset.source.format == "csv" else given
+    options = (_csv_defaults(dataset) | given) if dataset.source.format == "csv" else given
     notes: list[str] = []
     frames = [
         _one(_Reading(spark, dataset, root, place, file, options, notes)) for place, file in enumerate(files)
     ]
     united = reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
-    return Rows(united, tuple(dict.fromkeys(notes)))
+    return Rows(envelopes.unwrap(united, dataset), tuple(dict.fromkeys(notes)))
+
+
+def _csv_defaults(dataset: Dataset) -> dict[str, str]:
+    """DMS tells by the first record whether there is a header, so nothing is said of it beforehand."""
+    if not isinstance(dataset.source.envelope, Dms):
+        return CSV_DEFAULTS
+    return {name: value for name, value in CSV_DEFAULTS.items() if name != "header"} | dms_files.CSV_DEFAULTS
 
 
 def _one(reading: _Reading) -> DataFrame:
     reader = {"csv": _csv, "json": _json}.get(reading.dataset.source.format, _columnar)
-    frame = reader(reading)
+    frame = (_lines if envelopes.reads_lines(reading.dataset) else reader)(reading)
+    frame = envelopes.one_file(frame, reading.dataset, reading.modified)
     data = [col(name) for name in frame.columns if name not in FROM_SOURCE]
     marks = [F.lit(reading.file.path).alias(FILE), *[F.col(name) for name in (LINE, POSITION, RAW, BAD)]]
     return frame.select(*data, *_path_columns(reading, frame), *marks)
@@ -102,7 +122,10 @@ def _literal(path: Path) -> str:
 
 def _csv(reading: _Reading) -> DataFrame:
     """Every column as text first; what a declared type makes of it is decided, and judged, here."""
-    names = _csv_names(reading)
+    if isinstance(reading.dataset.source.envelope, Dms):
+        reading, names = _laid_out(reading)
+    else:
+        names = _csv_names(reading)
     if names is None:
         return _empty(reading)
     texts = StructType([StructField(name, StringType()) for name in [*names, RAW]])
@@ -111,6 +134,34 @@ def _csv(reading: _Reading) -> DataFrame:
     if reading.declared is None and reading.options.get("inferschema", "false").lower() == "true":
         return _typed(reading, frame, _inferred(reading, names))
     return _typed(reading, frame, reading.declared)
+
+
+def _laid_out(reading: _Reading) -> tuple[_Reading, list[str] | None]:
+    """A file of DMS, with a header or without, with the operation or, of a first load, without it."""
+    envelope, path = reading.dataset.source.envelope, reading.root / reading.file.path
+    assert isinstance(envelope, Dms)
+    first = first_record(path, {**reading.options, "header": "false"}, where=reading.where)
+    if first is None:
+        return reading, None
+    said = reading.options.get("header")
+    layout = dms_files.csv_layout(
+        first,
+        [f.name for f in reading.declared or () if f.name != envelope.operation],
+        envelope.operation,
+        header=None if said is None else said.lower() == "true",
+        where=reading.where,
+    )
+    options = {**reading.options, "header": str(layout.header).lower()}
+    return replace(reading, options=options), list(layout.names)
+
+
+def _lines(reading: _Reading) -> DataFrame:
+    """Each line as a text, for an envelope to take apart."""
+    reader = reading.spark.read.format("text")
+    frame = reader.load(_literal(reading.root / reading.file.path))
+    marks = {LINE: _line(reading), POSITION: _position(reading.place)}
+    frame = frame.withColumns(marks).withColumnRenamed("value", RAW)
+    return frame.withColumn(BAD, F.lit(None).cast("string"))
 
 
 def _inferred(reading: _Reading, names: Sequence[str]) -> list[StructField]:
