@@ -39,5 +39,8 @@ def versions(files: Iterable[tuple[datetime, Path]], key: str) -> list[Version]:
 
 def _rows(path: Path) -> Iterator[dict[str, str | None]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        for row in csv.DictReader(file):
-            yield {name: value or None for name, value in row.items()}
+        lines = csv.reader(file)
+        header = next(lines)
+        for values in lines:
+            if len(values) == len(header):  # others cannot be read: they are set aside (G5)
+                yield {name: value or None for name, value in zip(header, values, strict=True)}

@@ -21,7 +21,7 @@ source:
   files: "constituents_{time:%Y%m%dT%H%M%SZ}.csv"
   format: csv
   event_time: {from: path, part: time}
-feed: {kind: snapshot, key: [Symbol]}
+feed: {kind: snapshot, key: [Symbol], on_bad_rows: quarantine}
 history: {kind: versions}
 """
 needs_data = pytest.mark.skipif(not DATA, reason="LAKEBED_REAL_DATA names no folder with the real data")

@@ -61,6 +61,9 @@ class MemoryTable:
         )
         return Report(batch, len(rows), batch - 1)
 
+    def preview(self, rows: Any, **_batch: Any) -> Any:
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class MemoryRows:

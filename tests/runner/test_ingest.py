@@ -20,6 +20,7 @@ from lakebed.runner import (
     Silent,
     anything_new,
     pending_files,
+    recover,
     retry,
     run_project,
     skip,
@@ -485,3 +486,16 @@ def test_on_failure_is_told_once(world: World) -> None:
     assert sound(replace(project, on_failure="echo no >&2; exit 3"), world.run()) == [
         "on_failure for a.t ended with 3: no"
     ]
+
+
+def test_a_lost_store_is_made_again_and_nothing_applied(world: World) -> None:
+    world.land(*DAYS[:2])
+    world.run()
+    (world.root / ".lakebed" / "control.db").unlink()
+    world.land(DAYS[2])
+    found = recover(world.project, spark=world.spark, edges=world.edges)
+    assert [(one.batches, one.applied, one.marked) for one in found] == [(2, 2, 2)]
+    assert [one.marked for one in recover(world.project, spark=world.spark, edges=world.edges)] == [0]
+    assert world.files("a.t") == [[day] for day in DAYS[:2]]
+    world.run()
+    assert world.files("a.t") == [[day] for day in DAYS]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakebed.cli.failures import FAILED, OK, exit_code, show_error
-from lakebed.cli.output import ShortFormat, say, to_json
-from lakebed.cli.progress import progress
+from lakebed.cli.output import ShortFormat, harmless, say, to_json
+from lakebed.cli.progress import counted, files_text, progress
 from lakebed.cli.settings import settings
 from lakebed.cli.spark import spark_of
 from lakebed.manifest import Project
-from lakebed.runner import RunOutcome, run_project, sound
+from lakebed.runner import RunOutcome, preview_project, run_project, sound
+from lakebed.runner import recover as recover_store
 from lakebed.runner import retry as retry_batch
 from lakebed.runner import skip as skip_batch
 
@@ -25,6 +26,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(run)
     app.command()(retry)
     app.command()(skip)
+    app.command()(recover)
 
 
 def run(
@@ -32,6 +34,9 @@ def run(
     datasets: Annotated[
         list[str] | None, typer.Argument(help="Only these datasets.", metavar="[DATASET]...")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing: show what the next batches would do.")
+    ] = False,
     format_: Annotated[
         ShortFormat, typer.Option("--format", help="How to print the result.")
     ] = ShortFormat.TABLE,
@@ -42,9 +47,12 @@ def run(
     Example:
       lakebed --project shop run
       lakebed --project shop run demo.cities --format json
+      lakebed --project shop run --dry-run
     """
     project = settings(context).load()
     quiet = format_ is ShortFormat.JSON
+    if dry_run:
+        _preview(project, datasets or None, spark_of(project, quiet=quiet), quiet=quiet)
     _run(project, datasets or None, spark_of(project, quiet=quiet), quiet=quiet)
 
 
@@ -60,6 +68,27 @@ def _run(
     else:
         _tell(outcome)
     raise typer.Exit(_code(outcome))
+
+
+def _preview(
+    project: Project, datasets: list[str] | None, spark: Callable[[], SparkSession], *, quiet: bool
+) -> None:
+    found = preview_project(project, datasets=datasets, spark=spark)
+    if quiet:
+        print(to_json({"project": project.name, "datasets": [one.as_dict() for one in found]}, indent=2))  # noqa: T201
+    for one in found if not quiet else ():
+        if one.number is None and one.error is None:
+            say(f"{one.dataset}: nothing new")
+            continue
+        told = f"{one.dataset}: batch {one.number} from {files_text(one.files)} would be"
+        if one.error is not None:
+            say(f"{told} refused")
+            show_error(one.error, as_json=False)
+            continue
+        say(f"{told}: {counted(one.report or {}) or 'no rows'}")
+        for text in one.sample:
+            print(harmless(text))  # noqa: T201
+    raise typer.Exit(FAILED if any(one.error for one in found) else OK)
 
 
 def _tell(outcome: RunOutcome) -> None:
@@ -124,3 +153,28 @@ def skip(
         say(f"{name}: no batch is waiting")
     else:
         say(f"{name}: left out for good: {', '.join(skipped)}")
+
+
+def recover(
+    context: typer.Context,
+    format_: Annotated[
+        ShortFormat, typer.Option("--format", help="How to print the result.")
+    ] = ShortFormat.TABLE,
+) -> None:
+    """Make a control store again that was lost, from the plans beside the tables and from the tables. A run does it by itself;
+    this tells what was found, and applies nothing.
+
+    \b
+    Example:
+      lakebed --project shop recover
+    """
+    project = settings(context).load()
+    quiet = format_ is ShortFormat.JSON
+    found = recover_store(project, spark=spark_of(project, short=True, quiet=quiet))
+    if quiet:
+        print(to_json({"project": project.name, "datasets": [one.as_dict() for one in found]}, indent=2))  # noqa: T201
+        return
+    for one in found:
+        say(
+            f"{one.dataset}: {one.batches} batches known, {one.applied} of them applied, {one.marked} newly marked as done"
+        )

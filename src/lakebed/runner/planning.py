@@ -14,6 +14,12 @@ SETTLED_SECONDS = 1.0
 
 def plan_next(work: Work) -> Batch | None:
     """Decide the next batch and keep the decision. Of two runs that plan at once one plan wins, and both carry it out."""
+    plan = next_plan(work)
+    return None if plan is None else work.store.plan_batch(plan)
+
+
+def next_plan(work: Work) -> BatchPlan | None:
+    """The plan of the next batch, kept nowhere yet; None if nothing is new."""
     files = next_files(work.dataset, work.backlog) or next_files(work.dataset, _look_again(work))
     if not files:
         return None
@@ -22,14 +28,13 @@ def plan_next(work: Work) -> Batch | None:
     number = last.number + 1 if last else 1
     _refuse_unknown_batches(work, number)
     now = work.edges.now()
-    plan = BatchPlan(
+    return BatchPlan(
         dataset=work.name,
         number=number,
         inputs=tuple(_input(one) for one in files),
         system_time=max(now, last.plan.system_time) if last else now,  # G2: it never goes back
         event_time=batch_time(work.dataset, files),
     )
-    return work.store.plan_batch(plan)
 
 
 def _look_again(work: Work) -> list[FoundFile]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from lakebed.errors import BatchError, TableError
-from lakebed.history.columns import IGNORED, KIND, REASON, TRUNCATE
+from lakebed.history.columns import IGNORED, KIND, REASON, TRUNCATE, col, internal
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
 from lakebed.manifest import Append, Ledger, Snapshot, Versions, check_combination
@@ -26,7 +27,7 @@ from lakebed.table.log_state import state_of_log
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
 from lakebed.table.reading import Reading
 from lakebed.table.refolding import fold_sorted
-from lakebed.table.report import BatchReport
+from lakebed.table.report import BatchReport, Preview
 from lakebed.table.snapshots import plan_snapshot
 from lakebed.table.validation import validated
 from lakebed.tables.delta import Commit
@@ -99,6 +100,37 @@ class Table(Reading):
         moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
         return self._apply(df, moment, inputs=inputs, streams={}, immutable=immutable)
 
+    def preview(
+        self,
+        df: DataFrame,
+        *,
+        batch: int,
+        system_time: dt.datetime,
+        event_time: dt.datetime | None = None,
+        rows: int = 10,
+    ) -> Preview:
+        """What `apply` would do, with nothing written but staged files that go again: the same checks, guards and counts, and
+        some of the rows it would write."""
+        moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
+        book = self._open()
+        if moment.batch <= book.last_batch:
+            return Preview(BatchReport(batch=moment.batch, already_applied=True))
+        self._check_moment(book, moment)
+        shape = self._shape(df, book, moment)
+        folder = book.location or (
+            self.place.text if self.place.is_path else tempfile.mkdtemp(prefix="lakebed-")
+        )
+        staging = self._staging(folder)
+        try:
+            ctx, plan, _, counts = self._planned(df, shape, moment, staging, book, immutable=False)
+            changed = (
+                plan.appended if plan.appended is not None else plan.target.rows if plan.target else None
+            )
+            sample = () if changed is None else _as_texts(changed, rows)
+            return Preview(self._report(ctx, plan, counts), sample)
+        finally:
+            staging.clear()
+
     def _apply(
         self,
         df: DataFrame,
@@ -116,14 +148,26 @@ class Table(Reading):
         self._location = self._ensure_target(book, shape, timed=moment.event_time is not None)
         staging = self._staging(self._location)
         try:
-            as_it_is = immutable and isinstance(self.feed, Snapshot)
-            rows, counts = validated(df, shape, moment, None if as_it_is else staging, self.place.text)
-            ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
-            plan = self._plan(ctx, rows, counts)
+            ctx, plan, rows, counts = self._planned(df, shape, moment, staging, book, immutable=immutable)
             plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
             return self._commit(ctx, book, plan, rows, counts, inputs)
         finally:
             staging.clear()
+
+    def _planned(
+        self, df: DataFrame, shape: Shape, moment: Moment, staging: Staging, book: Book, *, immutable: bool
+    ) -> tuple[Context, WritePlan, DataFrame, dict[str, Any]]:
+        """Rows in, write plan out: nothing is written but staged files."""
+        as_it_is = immutable and isinstance(self.feed, Snapshot)
+        rows, counts = validated(df, shape, moment, None if as_it_is else staging, self.place.text)
+        ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
+        return ctx, self._plan(ctx, rows, counts), rows, counts
+
+    @staticmethod
+    def _report(ctx: Context, plan: WritePlan, counts: Mapping[str, Any]) -> BatchReport:
+        totals = {"read": counts["read"], "rejected": counts["rejected"], **plan.counts}
+        totals["unchanged"] = int(totals.get("unchanged") or 0) + int(counts["ignored"])
+        return BatchReport.counted(ctx.moment.batch, totals)
 
     def each_batch(self, df: DataFrame, batch_id: int) -> None:
         """For `foreachBatch` of the one stream that feeds this table."""
@@ -325,9 +369,7 @@ class Table(Reading):
     ) -> BatchReport:
         """Rejected rows, the truth, then what follows from it; each commit guarded by the batch number."""
         moment, shape = ctx.moment, ctx.shape
-        totals = {"read": counts["read"], "rejected": counts["rejected"], **plan.counts}
-        totals["unchanged"] = int(totals.get("unchanged") or 0) + int(counts["ignored"])
-        report = BatchReport.counted(moment.batch, totals)
+        report = self._report(ctx, plan, counts)
         attempt = uuid.uuid4().hex
         self._write_rejected(ctx, plan, rows, counts, attempt)
         writes = commits.written_tables(self.tables, plan)
@@ -380,6 +422,13 @@ class Table(Reading):
         if frames:
             together = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
             commits.write_rejected(self.tables, together, ctx.moment.batch, attempt)
+
+
+def _as_texts(rows: DataFrame, limit: int) -> tuple[str, ...]:
+    """Some rows as JSON, internal columns left out."""
+    names = [name for name in rows.columns if not internal(name)]
+    shown = rows.select(F.to_json(F.struct(*[col(name) for name in names]), {"ignoreNullFields": "false"}))
+    return tuple(row[0] for row in shown.take(limit))
 
 
 def _utc(time: dt.datetime) -> dt.datetime:

@@ -48,3 +48,11 @@ class BatchReport:
                 hint="this is a defect in lakebed: nothing was written; please report it with these counters",
             )
         return cls(batch=batch, **{**known, "applied": applied})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a batch would do: its report, and some of the rows it would write, as JSON."""
+
+    report: BatchReport
+    sample: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.errors import BadRowsError, BatchError
-from lakebed.history.columns import DELETE, FROM, IGNORED, KIND, REASON, TRUNCATE
+from lakebed.history.columns import DELETE, FROM, IGNORED, KIND, RAW, REASON, TRUNCATE, col, internal
 from lakebed.history.normalise import Moment, normalise
 from lakebed.history.shape import Shape
 from lakebed.manifest.histories import AnyFeed
@@ -66,7 +66,9 @@ def _refuse_bad_rows(feed: AnyFeed, rows: DataFrame, counts: dict[str, Any], whe
     bad, read = int(counts["rejected"]), int(counts["read"])
     if bad <= _allowed(feed, read):
         return
-    sample = rows.where(F.col(REASON).isNotNull()).select(F.to_json(F.struct(*rows.columns[:20]))).take(3)
+    names = [name for name in rows.columns if not internal(name)]
+    text = F.coalesce(F.col(RAW), F.to_json(F.struct(*[col(name) for name in names])))
+    sample = rows.where(F.col(REASON).isNotNull()).select(text).take(3)
     hint = "mend the source, or set on_bad_rows: quarantine to set such rows aside"
     if feed.on_bad_rows != "fail":
         hint = "mend the source, or raise max_bad_rows or max_bad_fraction"

@@ -1,0 +1,74 @@
+"""What the next run would do: the next batch of each dataset, computed and not written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lakebed.control import open_store
+from lakebed.errors import LakebedError
+from lakebed.manifest import Project
+from lakebed.runner.ingest import ours
+from lakebed.runner.planning import next_plan
+from lakebed.runner.work import Clock, Edges, Work, system_clock
+from lakebed.sources import FoundFile, unchanged
+
+
+@dataclass(frozen=True)
+class BatchPreview:
+    """The next batch of a dataset: what would become of its rows, or why it would be refused. `number` is None where
+    nothing is new."""
+
+    dataset: str
+    number: int | None = None
+    files: tuple[str, ...] = ()
+    report: dict[str, Any] | None = None
+    sample: tuple[str, ...] = ()
+    error: LakebedError | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "batch": self.number,
+            "files": list(self.files),
+            "report": self.report,
+            "sample": [json.loads(text) for text in self.sample],
+            "error": self.error.as_dict() if self.error else None,
+        }
+
+
+def preview_project(
+    project: Project,
+    *,
+    datasets: Sequence[str] | None = None,
+    spark: Callable[[], Any],
+    now: Clock = system_clock,
+    edges: Edges | None = None,
+) -> list[BatchPreview]:
+    """One preview per dataset; only of the next batch, since those after it build on it."""
+    edges = replace(edges or Edges(), spark=spark, now=now)
+    chosen = [project.dataset(name) for name in datasets] if datasets is not None else project.datasets
+    with open_store(project.control, base=project.root, clock=now) as store:
+        return [_preview(Work.of(project, dataset, store, edges)) for dataset in chosen]
+
+
+def _preview(work: Work) -> BatchPreview:
+    shown = BatchPreview(work.name)
+    try:
+        with ours(work.name):
+            batch = work.store.open_batch(work.name)
+            plan = batch.plan if batch is not None else next_plan(work)
+            if plan is None:
+                return shown
+            files = tuple(FoundFile(**one.as_dict()) for one in plan.inputs)
+            shown = replace(shown, number=plan.number, files=tuple(file.path for file in files))
+            unchanged(work.landing, files, dataset=work.name)
+            rows = work.edges.read(work.edges.spark(), work.dataset, work.landing, files)
+            found = work.table.preview(
+                rows.frame, batch=plan.number, system_time=plan.system_time, event_time=plan.event_time
+            )
+            return replace(shown, report=found.report.as_dict(), sample=found.sample)
+    except LakebedError as error:
+        return replace(shown, error=error)
