@@ -30,9 +30,16 @@ PAGE = (Path(__file__).parents[2] / "docs" / "manifest.md").read_text(encoding="
 
 
 def test_the_examples_load(write_project: WriteProject) -> None:
-    project, dataset = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
-    root = write_project({"lakebed.yaml": project, "datasets/crm.customers.yaml": dataset})
-    assert load_project(root, environment={}).datasets[0].name == "crm.customers"
+    project, dataset, template = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    root = write_project(
+        {
+            "lakebed.yaml": project,
+            "datasets/crm.customers.yaml": dataset,
+            "datasets/template.yaml": template,
+        }
+    )
+    names = [dataset.name for dataset in load_project(root, environment={}).datasets]
+    assert sorted(names) == ["crm.customers", "{team}_{database}.{table}"]
     assert (
         load_project(root, profile="prod", environment={"CONTROL_PASSWORD": "x"}).spark.master
         == "spark://host:7077"

@@ -36,7 +36,7 @@ def validate(
     Example:
       lakebed --project shop validate
     """
-    project = settings(context).load()
+    project = settings(context).as_written()
     rows = [_about(dataset) for dataset in project.datasets]
     derived = [_about_derived(dataset) for dataset in project.derived]
     warnings = [*map(str, project.warnings), *_leftovers(project)]

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import typer
 
+from lakebed.cli.output import say
 from lakebed.manifest import Project, load_project
+from lakebed.runner.templates import filled_in
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,13 @@ class Settings:
     profile: str | None
 
     def load(self) -> Project:
+        """The project, with a dataset for each table that has landed in place of a template."""
+        project, notes = filled_in(self.as_written())
+        for note in notes:
+            say(note)
+        return project
+
+    def as_written(self) -> Project:
         return load_project(self.folder, profile=self.profile)
 
 

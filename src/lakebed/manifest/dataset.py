@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -26,7 +26,7 @@ from lakebed.manifest.feeds import EventTimeColumn, Feed, Snapshot
 from lakebed.manifest.formats import problem_with_column_format
 from lakebed.manifest.histories import AnyFeed, History, check_combination
 from lakebed.manifest.options import Columns, SomeColumns, Strict, Text, lower, wrong
-from lakebed.manifest.patterns import PathPattern, PatternError, compile_pattern
+from lakebed.manifest.patterns import PARTITIONS, PathPattern, PatternError, compile_pattern
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_NAME = 128
@@ -34,10 +34,15 @@ _SIZE = re.compile(r"([1-9][0-9]*) ?(B|KiB|MiB|GiB)")
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
+_PART_OF_NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
 def _name(name: str) -> str:
-    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+    """`database.table`; a part in braces, such as `{table}`, stands for whatever the path has there."""
+    plain = _PART_OF_NAME.sub("x", name)
+    if not _NAME.fullmatch(plain) or len(name) > _LONGEST_NAME:
         raise wrong(f"expected `database.table`, each of letters, digits and _, found {found_text(name)}")
-    if "__" in name.partition(".")[2]:
+    if "__" in plain.partition(".")[2]:
         raise wrong(
             f"a table name with two _ in a row is kept for lakebed's own tables, found {found_text(name)}"
         )
@@ -191,6 +196,21 @@ class Dataset(Strict):
     files: Files = Files(target_size=128 * 2**20)
 
     @property
+    def name_parts(self) -> tuple[str, ...]:
+        """The parts of paths that the name is made of; none for a dataset of its own, some for a template of many."""
+        return tuple(_PART_OF_NAME.findall(self.name))
+
+    def made_of(self, parts: Mapping[str, str]) -> Dataset:
+        """The dataset that this template is for these parts of a path. Raises pydantic's ValidationError where no name can
+        be made of them."""
+        name = _PART_OF_NAME.sub(lambda part: parts[part[1]], self.name)
+        written = self.model_dump(by_alias=True, exclude_unset=True)
+        files = self.source.pattern.fixed(parts)
+        return Dataset.model_validate(
+            written | {"dataset": name, "source": {**written["source"], "files": files}}
+        )
+
+    @property
     def declared_feed(self) -> AnyFeed:
         """The feed with all that the source says of its rows: the event-time column, and what the envelope tells."""
         return with_envelope(self.timed_feed, self.source.envelope)
@@ -213,10 +233,20 @@ def check_dataset(dataset: Dataset) -> Iterator[Explained]:
     except OptionsError as error:
         where = ("history", "kind") if error.code == "unsupported_combination" else ("history", "track")
         yield Explained(where, error.what, error.hint, code=error.code)
+    yield from _check_template(dataset)
     yield from _check_event_time(dataset)
     yield from _check_snapshot_unit(dataset)
     yield from _check_columns(dataset)
     yield from check_envelope(dataset)
+
+
+def _check_template(dataset: Dataset) -> Iterator[Explained]:
+    formats = dataset.source.pattern.formats
+    for part in dataset.name_parts:
+        if part not in formats or formats[part] is not None or part == PARTITIONS:
+            known = [name for name, format_ in formats.items() if format_ is None and name != PARTITIONS]
+            what = f"'source.files' has no part {{{part}}} without a format; it has: {', '.join(known) or 'none'}"
+            yield Explained(("dataset",), what, nearest(part, known))
 
 
 def _check_event_time(dataset: Dataset) -> Iterator[Explained]:
@@ -249,7 +279,7 @@ def _check_snapshot_unit(dataset: Dataset) -> Iterator[Explained]:
 
 def _check_columns(dataset: Dataset) -> Iterator[Explained]:
     """Columns that an option names, against the schema where there is one."""
-    if dataset.source.columns is None:
+    if dataset.source.columns is None or PARTITIONS in dataset.source.pattern.formats:
         return
     known = [column.name for column in dataset.source.columns] + list(dataset.source.pattern.columns)
     for path, name in _named_columns(dataset):

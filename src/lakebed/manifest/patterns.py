@@ -1,7 +1,7 @@
 """Patterns of landing paths: `crm/customers/{date:%Y%m%d}.csv`.
 
 A part in braces has a name and, for a time, a strftime format; without a format it is any text inside one folder or
-file name. Everything else is taken literally. Pure: text in, text and times out::
+file name. `{partitions}` is any number of `name=value` folders. Everything else is taken literally. Pure: text in, text and times out::
 
     pattern = compile_pattern("crm/customers/{date:%Y%m%d}.csv")
     pattern.match("crm/customers/20240131.csv")      # {"date": datetime(2024, 1, 31, tzinfo=UTC)}
@@ -15,10 +15,14 @@ import datetime as dt
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from lakebed.manifest.formats import DIRECTIVES, problem_with_format
 
 PartValue = str | dt.datetime
+PARTITIONS = "partitions"
+_PARTITIONS = rf"(?P<{PARTITIONS}>(?:[^/=]+=[^/]*/)*)"
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _PART = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -46,6 +50,20 @@ class PathPattern:
         """The names of `name=value` folders (`country={country}`), which become data columns."""
         return tuple(folder.partition("=")[0] for folder in self.text.split("/")[:-1] if "=" in folder)
 
+    def values(self, path: str) -> dict[str, str | None]:
+        """The columns that the `name=value` folders of a path give, with their values; signs written as %2F are decoded."""
+        named = {name.lower() for name in self.columns}
+        found: dict[str, str | None] = {}
+        for folder in path.split("/")[:-1]:
+            name, sign, value = folder.partition("=")
+            if sign and (PARTITIONS in self.formats or name.lower() in named):
+                found[unquote(name)] = None if value == _NO_VALUE else unquote(value)
+        return found
+
+    def fixed(self, parts: Mapping[str, str]) -> str:
+        """The pattern's text with these parts in place of their names."""
+        return _PART.sub(lambda part: parts.get(part[1], part[0]), self.text)
+
     def match(self, path: str) -> dict[str, PartValue] | None:
         """The named parts of a path (relative, with `/`), times as UTC; None if it does not fit."""
         fit = self.regex.fullmatch(path)
@@ -70,12 +88,19 @@ class PathPattern:
 def compile_pattern(text: str) -> PathPattern:
     """The pattern of a text, or PatternError."""
     _check_path(text)
-    regex, formats, end, after_text = "", {}, 0, False
+    regex, end, after_text = "", 0, False
+    formats: dict[str, str | None] = {}
     for part in _PART.finditer(text):
         literal = text[end : part.start()]
         name, format_ = _part(part[1])
         if name in formats:
             raise PatternError(f"two parts are called {name!r}")
+        if name == PARTITIONS:
+            _check_partitions(text, part, format_)
+            formats[name] = None
+            regex += re.escape(literal) + _PARTITIONS
+            end, after_text = part.end() + 1, False
+            continue
         if format_ is None and after_text and not literal:
             raise PatternError(
                 f"nothing stands between the part {name!r} and the one before it: where would one end?"
@@ -85,6 +110,13 @@ def compile_pattern(text: str) -> PathPattern:
         end, after_text = part.end(), format_ is None
     regex += re.escape(text[end:])
     return PathPattern(text, re.compile(regex), formats)
+
+
+def _check_partitions(text: str, part: re.Match[str], format_: str | None) -> None:
+    """`{partitions}` stands for any number of whole folders."""
+    before, after = text[: part.start()], text[part.end() :]
+    if format_ is not None or (before and not before.endswith("/")) or not after.startswith("/"):
+        raise PatternError("{partitions} stands for whole folders: write .../{partitions}/...")
 
 
 def _check_path(text: str) -> None:

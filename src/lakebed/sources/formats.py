@@ -283,13 +283,8 @@ def _path_columns(reading: _Reading, frame: DataFrame) -> list[Column]:
     """`country=DE/` in the path is the column country, unless the file has it itself."""
     wanted = {f.name: f.dataType for f in reading.declared or ()}
     columns: list[Column] = []
-    for folder in reading.file.path.split("/")[:-1]:
-        name, sign, value = folder.partition("=")
-        if (
-            not sign
-            or find(name, reading.dataset.source.pattern.columns) is None
-            or find(name, frame.columns)
-        ):
+    for name, value in reading.dataset.source.pattern.values(reading.file.path).items():
+        if find(name, frame.columns):
             continue
         declared = find(name, wanted)
         kind = wanted[declared] if declared else StringType()

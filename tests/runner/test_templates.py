@@ -1,0 +1,67 @@
+"""One manifest for many tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.runner.stand_in import World
+
+from lakebed.manifest import compile_pattern
+from lakebed.manifest.patterns import PatternError
+from lakebed.runner.templates import filled_in
+
+STAGE_A = {
+    "files": "{team}/{database}/{table}/{partitions}/{file}.csv",
+    "event_time": {"from": "system"},
+}
+
+
+def test_every_table_that_has_landed_is_a_dataset(tmp_path: Path) -> None:
+    world = World(tmp_path).add("own.orders", files="a/own/orders/{file}.csv", event_time={"from": "system"})
+    world.add("{team}_{database}.{table}", {"kind": "append"}, **STAGE_A)
+    world.add(
+        "{database}.{table}", {"kind": "append"}, **{**STAGE_A, "files": "a/{database}/{table}/{file}.csv"}
+    )
+    world.land(
+        "a/crm/orders/date=20240131/1.csv",
+        "a/crm/orders/date=20240131/country=DE/2.csv",
+        "b/crm/people/3.csv",
+        "a/own/orders/4.csv",
+        "a/crm/no-name/5.csv",
+    )
+    project, notes = filled_in(world.project)
+    assert [dataset.name for dataset in project.datasets] == [
+        "a_crm.orders",
+        "a_own.orders",
+        "b_crm.people",
+        "own.orders",
+    ]
+    assert notes == [
+        "not taken: a/crm/no-name/5.csv: no name of a table can be made of a, crm, no-name",
+        "not taken: a/crm/no-name/5.csv: no name of a table can be made of crm, no-name",
+    ]
+    assert project.dataset("a_crm.orders").source.files == "a/crm/orders/{partitions}/{file}.csv"
+
+
+def test_partitions_in_the_path_are_columns() -> None:
+    pattern = compile_pattern("{table}/{partitions}/{file}.csv")
+    path = "t/date=20240131/name=a%2Fb/none=__HIVE_DEFAULT_PARTITION__/1.csv"
+    assert pattern.match(path) is not None
+    assert pattern.values(path) == {"date": "20240131", "name": "a/b", "none": None}
+    assert pattern.match("t/1.csv") is not None
+    assert pattern.match("t/plain/1.csv") is None
+    assert compile_pattern("{t}/country={c}/{f}.csv").values("t/country=DE/1.csv") == {"country": "DE"}
+
+
+@pytest.mark.parametrize("text", ["a{partitions}/x.csv", "a/{partitions}", "a/{partitions:%Y}/x.csv"])
+def test_partitions_are_whole_folders(text: str) -> None:
+    with pytest.raises(PatternError, match="whole folders"):
+        compile_pattern(text)
+
+
+def test_a_project_without_templates_is_left_alone(tmp_path: Path) -> None:
+    world = World(tmp_path).add("a.t")
+    project = replace(world.project, landing=str(tmp_path / "nowhere"))
+    assert filled_in(project) == (project, [])
