@@ -137,7 +137,13 @@ class World:
 
     @property
     def edges(self) -> Edges:
-        return Edges(open_table=self.open_table, read=self.read, pause=self.pauses.append)
+        return Edges(
+            open_table=self.open_table,
+            read=self.read,
+            pause=self.pauses.append,
+            session=lambda spark: spark,
+            set_for_size=lambda *_: None,
+        )
 
     def run(self, **options: Any) -> RunOutcome:
         return run_project(self.project, spark=self.spark, now=self.now, edges=self.edges, **options)

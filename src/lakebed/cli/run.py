@@ -52,8 +52,8 @@ def run(
     project = settings(context).load()
     quiet = format_ is ShortFormat.JSON
     if dry_run:
-        _preview(project, datasets or None, spark_of(project, quiet=quiet), quiet=quiet)
-    _run(project, datasets or None, spark_of(project, quiet=quiet), quiet=quiet)
+        _preview(project, datasets or None, spark_of(project, loads=True, quiet=quiet), quiet=quiet)
+    _run(project, datasets or None, spark_of(project, loads=True, quiet=quiet), quiet=quiet)
 
 
 def _run(
@@ -126,7 +126,7 @@ def retry(
     """
     project = settings(context).load()
     quiet = format_ is ShortFormat.JSON
-    spark = spark_of(project, quiet=quiet)
+    spark = spark_of(project, loads=True, quiet=quiet)
     if retry_batch(project, name, spark=spark) is None and not quiet:
         say(f"{name}: no batch is waiting")
     _run(project, [name], spark, quiet=quiet)

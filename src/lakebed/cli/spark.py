@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lakebed.cli.output import say
 from lakebed.manifest import Project
+from lakebed.runner.sessions import FOR_LITTLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 _started: list[SparkSession] = []
 
 
-def spark_of(project: Project, *, short: bool = False, quiet: bool = False) -> Callable[[], SparkSession]:
+def spark_of(
+    project: Project, *, short: bool = False, loads: bool = False, quiet: bool = False
+) -> Callable[[], SparkSession]:
     """Gives the session that the project asks for; the first call starts it. `short` is for commands that only look:
-    ready sooner, computes slower."""
+    ready sooner, computes slower. `loads` is for those that load datasets, each in a session of its own."""
 
     @cache
     def start() -> SparkSession:
@@ -32,7 +35,11 @@ def spark_of(project: Project, *, short: bool = False, quiet: bool = False) -> C
         if not quiet:
             say("starting Spark ...")
         # Where Spark would put tables of its own; left alone, it makes a folder wherever the command was given.
-        conf = {"spark.sql.warehouse.dir": project.warehouse, **project.spark.conf}
+        conf = {
+            "spark.sql.warehouse.dir": project.warehouse,
+            **(FOR_LITTLE if loads else {}),
+            **project.spark.conf,
+        }
         mine = SparkSession.getActiveSession() is None
         spark = session(project.spark.master, conf, short=short)
         if mine:

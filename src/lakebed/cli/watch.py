@@ -53,7 +53,7 @@ def watch(
         if not lease.ours:
             say("another `lakebed watch` is at work on this project")
             raise typer.Exit(FAILED)
-        spark = spark_of(project)
+        spark = spark_of(project, loads=True)
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, ask_to_stop)
         say(f"{project.name}: watching {project.landing}, every {every:g} seconds")

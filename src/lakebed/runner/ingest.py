@@ -41,7 +41,7 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
     else:
         unchanged(work.landing, files, dataset=work.name)
         lease.check()
-        rows = work.edges.read(work.edges.spark(), work.dataset, work.landing, files)  # 4. files → rows
+        rows = work.read(files)  # 4. files → rows
         done = work.table.apply(  # 5. rows → changes → write set → one commit
             rows.frame,
             batch=plan.number,

@@ -65,7 +65,7 @@ def _preview(work: Work) -> BatchPreview:
             files = tuple(FoundFile(**one.as_dict()) for one in plan.inputs)
             shown = replace(shown, number=plan.number, files=tuple(file.path for file in files))
             unchanged(work.landing, files, dataset=work.name)
-            rows = work.edges.read(work.edges.spark(), work.dataset, work.landing, files)
+            rows = work.read(files)
             found = work.table.preview(
                 rows.frame, batch=plan.number, system_time=plan.system_time, event_time=plan.event_time
             )

@@ -15,6 +15,7 @@ from lakebed.errors import SetupError
 from lakebed.manifest import Dataset, Project
 from lakebed.runner.plan_files import PlanFiles
 from lakebed.runner.report import Progress, Silent
+from lakebed.runner.sessions import own_session, set_for_size
 from lakebed.sources import FoundFile, local_folder
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Edges:
     progress: Progress = field(default_factory=Silent)
     open_table: Callable[[Any, Dataset, Path], Table] = open_table
     read: Callable[[Any, Dataset, Path, Sequence[FoundFile]], Rows] = read_rows
+    session: Callable[[Any], Any] = own_session
+    set_for_size: Callable[[Any, Sequence[FoundFile], Path], None] = set_for_size
     pause: Callable[[float], None] = time.sleep
     stopping: Callable[[], bool] = bool  # whether to end after the batch that is under way; no by default
 
@@ -112,4 +115,14 @@ class Work:
     @cached_property
     def table(self) -> Table:
         """Opened at the first need, for all batches: it notices by itself what others have committed since."""
-        return self.edges.open_table(self.edges.spark(), self.dataset, self.path)
+        return self.edges.open_table(self.session, self.dataset, self.path)
+
+    @cached_property
+    def session(self) -> Any:
+        """Spark, started at the first need."""
+        return self.edges.session(self.edges.spark())
+
+    def read(self, files: Sequence[FoundFile]) -> Rows:
+        """The rows of these files, in a session that is set for their size."""
+        self.edges.set_for_size(self.session, files, self.path)
+        return self.edges.read(self.session, self.dataset, self.landing, files)

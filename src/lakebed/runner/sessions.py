@@ -1,0 +1,58 @@
+"""A Spark session of its own for each dataset that is loaded, set for the size of its batch.
+
+Spark compiles code for every query, and looks at its plan again and again. For a few rows against a small table that takes
+longer than all the rest: such batches run without. Datasets are loaded side by side, so the setting must not be the whole
+session's; that of the session they come from is for Delta's own queries, which are always small.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakebed.sources import FoundFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALL_BATCH = 16 * 2**20
+SMALL_TABLE = 128 * 2**20
+FOR_LITTLE = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+FOR_MUCH = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+}
+
+
+def own_session(spark: SparkSession) -> SparkSession:
+    """Its settings are its own; tables and the JVM are those of `spark`."""
+    return spark.newSession()
+
+
+def set_for_size(spark: Any, files: Sequence[FoundFile], table: Path) -> None:
+    """Set the session for a batch of these files; asked again for each batch, since tables grow."""
+    small = sum(file.size for file in files) <= SMALL_BATCH and _is_small(table)
+    for name, value in (FOR_LITTLE if small else FOR_MUCH).items():
+        spark.conf.set(name, value)
+
+
+def _is_small(table: Path) -> bool:
+    """Whether the table's folder, and those of the tables beside it, hold little. Stops counting as soon as that is told."""
+    total = 0
+    for folder in table.parent.glob(f"{table.name}*") if table.parent.is_dir() else ():
+        for place, _, names in os.walk(folder):
+            for name in names:
+                try:
+                    total += os.stat(os.path.join(place, name)).st_size  # noqa: PTH116, PTH118 - many files
+                except FileNotFoundError:  # staged, and gone again
+                    continue
+            if total > SMALL_TABLE:
+                return False
+    return True
