@@ -227,6 +227,15 @@ def test_json_lines(spark: SparkSession, tmp_path: Path) -> None:
     assert rows.frame.where("_lb_bad is not null").count() == 2
 
 
+def test_json_as_one_array_and_compressed(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset("in/{file}", format="json", schema="id bigint, n string")
+    array = put(tmp_path, "in/a.json", ' [{"id":1,"n":"a"},\n {"id":2,"n":"b"}]')
+    lines = put(tmp_path, "in/b.json.gz", gzip.compress(b'{"id":3,"n":"c"}\n'))
+    assert data(read(spark, tmp_path, of, array, lines)) == [(1, "a"), (2, "b"), (3, "c")]
+    of = dataset("in/{file}", format="ndjson", schema="id bigint, n string")
+    assert data(read(spark, tmp_path, of, lines)) == [(3, "c")]
+
+
 def test_json_without_a_schema(spark: SparkSession, tmp_path: Path) -> None:
     of = dataset("in/{file}.json", format="json")
     assert data(read(spark, tmp_path, of, put(tmp_path, "in/a.json", '{"id":1}\n'))) == [(1,)]

@@ -148,7 +148,7 @@ class Source(Strict):
     """Files under the landing folder."""
 
     files: Annotated[str, AfterValidator(_pattern)]
-    format: Literal["csv", "json", "parquet", "orc"]
+    format: Literal["csv", "json", "ndjson", "parquet", "orc"]
     options: Settings = Field(default_factory=dict)
     schema_: Annotated[str, AfterValidator(_ddl)] | None = Field(default=None, alias="schema")
     envelope: Envelope = Plain()

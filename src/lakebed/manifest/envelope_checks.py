@@ -12,7 +12,7 @@ from lakebed.manifest.options import lower
 if TYPE_CHECKING:
     from lakebed.manifest.dataset import Dataset
 
-_FORMATS = {"debezium": ("json", "parquet", "orc"), "dms": ("csv", "parquet")}
+_FORMATS = {"debezium": ("json", "ndjson", "parquet", "orc"), "dms": ("csv", "parquet")}
 _CONDITIONS = ("delete_when", "truncate_when", "upsert_when", "present_columns")
 
 

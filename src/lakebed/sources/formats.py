@@ -22,9 +22,9 @@ from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW,
 from lakebed.manifest import Dataset, Dms
 from lakebed.sources import envelopes
 from lakebed.sources.batches import EPOCH
-from lakebed.sources.csv_header import first_record, read_header
 from lakebed.sources.envelopes import dms_files
 from lakebed.sources.files import FoundFile
+from lakebed.sources.first_bytes import first_record, read_header, starts_with
 
 UNREADABLE = "unreadable"
 BAD_CAST = "bad_cast"
@@ -100,7 +100,7 @@ def _csv_defaults(dataset: Dataset) -> dict[str, str]:
 
 
 def _one(reading: _Reading) -> DataFrame:
-    reader = {"csv": _csv, "json": _json}.get(reading.dataset.source.format, _columnar)
+    reader = {"csv": _csv, "json": _json, "ndjson": _json}.get(reading.dataset.source.format, _columnar)
     frame = (_lines if envelopes.reads_lines(reading.dataset) else reader)(reading)
     frame = envelopes.one_file(frame, reading.dataset, reading.modified)
     data = [col(name) for name in frame.columns if name not in FROM_SOURCE]
@@ -110,7 +110,8 @@ def _one(reading: _Reading) -> DataFrame:
 
 def _load(reading: _Reading, schema: StructType | None, **more: str) -> DataFrame:
     """The file as Spark reads it, and each row's place, taken before anything can move the row."""
-    reader = reading.spark.read.format(reading.dataset.source.format).options(**{**reading.options, **more})
+    format_ = "json" if reading.dataset.source.format == "ndjson" else reading.dataset.source.format
+    reader = reading.spark.read.format(format_).options(**{**reading.options, **more})
     frame = (reader.schema(schema) if schema else reader).load(_literal(reading.root / reading.file.path))
     return frame.withColumns({LINE: _line(reading), POSITION: _position(reading.place)})
 
@@ -204,6 +205,11 @@ def _raw_text(names: Sequence[str]) -> Column:
 
 
 def _json(reading: _Reading) -> DataFrame:
+    """One object a line; a file of `format: json` may also be one array of objects."""
+    if reading.dataset.source.format == "json" and "multiline" not in reading.options:
+        path = reading.root / reading.file.path
+        if starts_with(path, b"[", where=reading.where):
+            reading = replace(reading, options={**reading.options, "multiline": "true"})
     declared = reading.declared
     schema = None if declared is None else StructType([*declared, StructField(RAW, StringType())])
     frame = _load(reading, schema, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW)
@@ -295,7 +301,7 @@ def _path_columns(reading: _Reading, frame: DataFrame) -> list[Column]:
 def _line(reading: _Reading) -> Column:
     """The record's number in its file, the header counted; known where Spark reads the file in one piece."""
     whole = reading.options.get("multiline", "false").lower() == "true" or reading.file.size < ONE_SPLIT
-    if reading.dataset.source.format not in ("csv", "json") or not whole:
+    if reading.dataset.source.format not in ("csv", "json", "ndjson") or not whole:
         return F.lit(None).cast("bigint")
     first = 2 if reading.options.get("header", "false").lower() == "true" else 1
     return _row_in_partition() + F.lit(first)

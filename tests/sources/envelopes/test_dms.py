@@ -16,9 +16,9 @@ import lakebed as lb
 from lakebed.errors import BatchError
 from lakebed.manifest import Dataset, Dms, load_project
 from lakebed.manifest.envelopes import ORDER
-from lakebed.sources.csv_header import first_record
 from lakebed.sources.envelopes import Given, dms, one_file, unwrap
 from lakebed.sources.envelopes.dms_files import CSV_DEFAULTS, Layout, csv_layout
+from lakebed.sources.first_bytes import first_record
 
 ARRIVED = dt.datetime(2024, 3, 3, tzinfo=dt.UTC)
 LOAD_1, LOAD_9, LOAD_A, LOAD_10 = (

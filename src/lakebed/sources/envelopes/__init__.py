@@ -22,7 +22,7 @@ __all__ = ["Given", "one_file", "reads_lines", "unwrap"]
 
 def reads_lines(dataset: Dataset) -> bool:
     """Whether the envelope wants each line of a file as text, in the raw-text column, instead of columns."""
-    return isinstance(dataset.source.envelope, Debezium) and dataset.source.format == "json"
+    return isinstance(dataset.source.envelope, Debezium) and dataset.source.format in ("json", "ndjson")
 
 
 def one_file(rows: DataFrame, dataset: Dataset, arrived: dt.datetime) -> DataFrame:

@@ -1,5 +1,8 @@
-"""The first record of a CSV file. Spark, given a schema, takes columns by place whatever the header says; so the
-header is read here, and the schema is put into its order."""
+"""How a file begins: the first record of a CSV file, the first sign of a JSON file.
+
+Spark, given a schema, takes columns by place whatever a CSV header says; so the header is read here, and the schema is put
+into its order.
+"""
 
 from __future__ import annotations
 
@@ -65,6 +68,28 @@ def first_record(path: Path, options: Mapping[str, str], *, where: str) -> list[
             hint="is the file complete, and of the format that the manifest names?",
         ) from None
     return None
+
+
+def starts_with(path: Path, sign: bytes, *, where: str) -> bool:
+    """Whether the file's first sign that is no blank is this one."""
+    try:
+        with _bytes_of(path) as file:
+            start = file.read(4096)
+    except (OSError, EOFError) as error:
+        raise BatchError(
+            f"the file cannot be read: {error}",
+            code="unreadable_file",
+            where=where,
+            hint="is the file complete, and of the format that the manifest names?",
+        ) from None
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(sign)
+
+
+def _bytes_of(path: Path) -> IO[bytes]:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return gzip.open(path, "rb")
+    return bz2.open(path, "rb") if suffix == ".bz2" else path.open("rb")
 
 
 def _opened(path: Path, options: Mapping[str, str], where: str) -> IO[str]:
