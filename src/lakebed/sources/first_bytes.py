@@ -73,8 +73,7 @@ def first_record(path: Path, options: Mapping[str, str], *, where: str) -> list[
 def starts_with(path: Path, sign: bytes, *, where: str) -> bool:
     """Whether the file's first sign that is no blank is this one."""
     try:
-        with _bytes_of(path) as file:
-            start = file.read(4096)
+        start = _first_bytes(path)
     except (OSError, EOFError) as error:
         raise BatchError(
             f"the file cannot be read: {error}",
@@ -85,11 +84,16 @@ def starts_with(path: Path, sign: bytes, *, where: str) -> bool:
     return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(sign)
 
 
-def _bytes_of(path: Path) -> IO[bytes]:
+def _first_bytes(path: Path) -> bytes:
     suffix = path.suffix.lower()
     if suffix == ".gz":
-        return gzip.open(path, "rb")
-    return bz2.open(path, "rb") if suffix == ".bz2" else path.open("rb")
+        with gzip.open(path, "rb") as packed:
+            return packed.read(4096)
+    if suffix == ".bz2":
+        with bz2.open(path, "rb") as packed_too:
+            return packed_too.read(4096)
+    with path.open("rb") as plain:
+        return plain.read(4096)
 
 
 def _opened(path: Path, options: Mapping[str, str], where: str) -> IO[str]:
