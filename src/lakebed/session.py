@@ -51,10 +51,10 @@ def session(
     sooner, and computes at half speed. Under spark-submit, its master, jars and memory are taken as they are.
     """
     with _starting:
-        running = _running() or _started(
+        found = running() or _started(
             master, {name: str(value) for name, value in (conf or {}).items()}, short=short
         )
-    return _knowing_delta(running)
+    return _knowing_delta(found)
 
 
 def end(spark: SparkSession) -> None:
@@ -100,7 +100,7 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def _running() -> SparkSession | None:
+def running() -> SparkSession | None:
     """This process's session, if it has one; not only this thread's, which Spark calls the active one."""
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415  importing lakebed must stay quick
     from pyspark.sql import SparkSession  # noqa: PLC0415

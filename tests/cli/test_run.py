@@ -136,6 +136,8 @@ def test_a_batch_that_an_earlier_run_has_applied() -> None:
 
 
 def test_skip_and_retry_where_no_batch_waits(lakebed: Lakebed, project: Path) -> None:
+    for landed in (project / "landing").rglob("*.csv"):
+        landed.unlink()
     ended = lakebed("--project", project, "skip", "demo.cities")
     assert (ended.code, ended.err) == (0, "demo.cities: no batch is waiting\n")
     told = lakebed("--project", project, "skip", "demo.cities", "--format", "json")

@@ -28,9 +28,7 @@ def spark_of(
 
     @cache
     def start() -> SparkSession:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - most commands do without
-
-        from lakebed.session import session  # noqa: PLC0415
+        from lakebed.session import running, session  # noqa: PLC0415 - most commands do without
 
         if not quiet:
             say("starting Spark ...")
@@ -40,7 +38,7 @@ def spark_of(
             **(FOR_LITTLE if loads else {}),
             **project.spark.conf,
         }
-        mine = SparkSession.getActiveSession() is None
+        mine = running() is None
         spark = session(project.spark.master, conf, short=short)
         if mine:
             _started.append(spark)
