@@ -126,7 +126,7 @@ class Test_start:
     @pytest.fixture
     def nothing_active(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """As if no session were active; and a start that gets as far as a JVM fails the test."""
-        monkeypatch.setattr(module, "_running", lambda: None)
+        monkeypatch.setattr(module, "running", lambda: None)
         monkeypatch.setattr(module, "_start_jvm", lambda *_: pytest.fail("a JVM would be started"))
 
     @pytest.mark.usefixtures("nothing_active")

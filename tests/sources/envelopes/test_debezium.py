@@ -322,7 +322,7 @@ def read_lines(spark: SparkSession, dataset: Dataset, path: Path) -> DataFrame:
 
 def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> None:
     """One batch, its files in an odd order: with positions, the order of arrival does not matter."""
-    (dataset,) = load_project(EXAMPLE).datasets
+    dataset = load_project(EXAMPLE).dataset("shop.orders")
     orders = lb.table(spark, str(tmp_path / "orders"), feed=dataset.declared_feed, history=dataset.history)
     paths = sorted((EXAMPLE / "landing" / "shop" / "orders").iterdir())
     first, second, third = (read_lines(spark, dataset, path) for path in paths)

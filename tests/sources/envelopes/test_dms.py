@@ -201,7 +201,7 @@ def read_csv(spark: SparkSession, dataset: Dataset, path: Path) -> DataFrame:
 
 def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> None:
     """Sorted by path, the first load comes last: its rows sort before all changes all the same."""
-    (dataset,) = load_project(EXAMPLE).datasets
+    dataset = load_project(EXAMPLE).dataset("shop.orders")
     orders = lb.table(spark, str(tmp_path / "orders"), feed=dataset.declared_feed, history=dataset.history)
     paths = sorted((EXAMPLE / "landing" / "shop" / "orders").iterdir())
     assert [path.name[:4] for path in paths] == ["2024", "2024", "LOAD", "LOAD"]
