@@ -14,7 +14,7 @@ import pytest
 from tests.end_to_end.plain_loop import versions
 
 DATA = os.environ.get("LAKEBED_REAL_DATA", "")
-STATES = int(os.environ.get("LAKEBED_REAL_STATES", "12"))
+STATES = int(os.environ.get("LAKEBED_REAL_STATES", "4"))
 DATASET = """\
 dataset: market.companies
 source:
