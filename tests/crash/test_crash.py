@@ -1,4 +1,5 @@
-"""G1: a batch that dies at any write leaves the tables as before it or as after it, and the next try finishes it."""
+"""G1: a batch that dies leaves the tables as before it or as after it, and the next try finishes it. `make evidence` dies at
+every write, and goes on from every prefix of the files."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.crash.dying import died, prefixes
+from tests.crash.dying import died
 from tests.crash.scenario import Scenario, content
 
 import lakebed as lb
@@ -33,17 +34,6 @@ def test_G1_a_batch_that_dies_at_a_write_is_finished_by_the_next_try(
 ) -> None:
     """After the second one, when the truth has the batch and the tables that follow lack it; `make evidence` has them all."""
     path = died(scenario, 2, "after")
-    scenario.second(path)
-    assert content(scenario.spark, path) == undisturbed
-
-
-def test_G1_a_prefix_of_the_files_is_a_state_to_go_on_from(
-    scenario: Scenario, undisturbed: dict[str, list[str]]
-) -> None:
-    """The middle one; `make evidence` has them all."""
-    states = list(prefixes(scenario))
-    assert len(states) > 4
-    path = states[len(states) // 2]()
     scenario.second(path)
     assert content(scenario.spark, path) == undisturbed
 

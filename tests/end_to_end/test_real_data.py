@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from tests.end_to_end.plain_loop import versions
+
+from lakebed.cli.rows import first_rows
+from lakebed.manifest import load_project
+from lakebed.runner import run_project
 
 DATA = os.environ.get("LAKEBED_REAL_DATA", "")
 STATES = int(os.environ.get("LAKEBED_REAL_STATES", "4"))
@@ -28,8 +31,8 @@ needs_data = pytest.mark.skipif(not DATA, reason="LAKEBED_REAL_DATA names no fol
 
 
 @needs_data
-def test_F3_states_of_a_real_list_are_those_of_a_plain_loop(tmp_path: Path) -> None:
-    """By the command line alone. A share of the states, spread over all years; LAKEBED_REAL_STATES=0 takes all."""
+def test_F3_states_of_a_real_list_are_those_of_a_plain_loop(spark: SparkSession, tmp_path: Path) -> None:
+    """A share of the states, spread over all years; LAKEBED_REAL_STATES=0 takes all."""
     every = sorted(Path(DATA, "sp500").glob("*.csv"))
     files = every[:: max(1, len(every) // STATES)] if STATES else every
     landing = tmp_path / "landing"
@@ -39,27 +42,14 @@ def test_F3_states_of_a_real_list_are_those_of_a_plain_loop(tmp_path: Path) -> N
     (tmp_path / "lakebed.yaml").write_text("project: market\nspark: {conf: {spark.driver.memory: 2g}}\n")
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets" / "market.companies.yaml").write_text(DATASET)
-    lakebed(tmp_path, "run")
-    shown = lakebed(
-        tmp_path, "show", "market.companies", "--all-versions", "--limit", "0", "--format", "ndjson"
-    )
-    found = [json.loads(line) for line in shown.splitlines()]
+    assert run_project(load_project(tmp_path), spark=lambda: spark).failed == ()
+    table = spark.read.format("delta").load(str(tmp_path / "warehouse" / "market" / "companies"))
+    found = [json.loads(line) for line in first_rows(table, None).lines]
     expected = versions(((_time(file), file) for file in files), "Symbol")
     assert len(expected) > len(files)
     assert Counter(_text(row, expected[0]) for row in found) == Counter(
         _text(row, expected[0]) for row in expected
     )
-
-
-def lakebed(project: Path, *arguments: str) -> str:
-    ended = subprocess.run(
-        [sys.executable, "-m", "lakebed.cli", "--project", str(project), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
 
 
 def _time(file: Path) -> datetime:

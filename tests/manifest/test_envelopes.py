@@ -90,7 +90,7 @@ def test_what_the_user_says_of_order_and_time_holds() -> None:
     ("envelope", "more", "field", "words"),
     [
         ("debezium", {"feed": {"kind": "updates"}}, "feed.kind", "holds changes"),
-        ("debezium", {"format": "csv"}, "source.format", "comes as json or parquet or orc"),
+        ("debezium", {"format": "csv"}, "source.format", "comes as json or ndjson or parquet or orc"),
         ("dms", {}, "source.format", "comes as csv or parquet"),
         ("debezium", {"schema": None}, "source", "'schema' is missing"),
         ("dms", {"schema": None, "format": "csv"}, "source", "'schema' is missing"),
