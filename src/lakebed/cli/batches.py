@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lakebed.cli.options import DatasetName, ResultFormat
 from lakebed.cli.output import COUNTERS, Format, ShortFormat, cell, print_rows, print_table, to_json
 from lakebed.cli.progress import counted, files_text
 from lakebed.cli.settings import settings
@@ -23,7 +24,7 @@ def add_to(app: typer.Typer) -> None:
 
 def log(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The dataset, such as demo.cities.", metavar="NAME")],
+    name: DatasetName,
     format_: Annotated[Format, typer.Option("--format", help="How to print the batches.")] = Format.TABLE,
 ) -> None:
     """Show the batches of a dataset: when, from which files, what became of the rows, which Delta version.
@@ -74,9 +75,7 @@ def status(
     rows: Annotated[
         bool, typer.Option("--rows", help="Count the rows of the tables too. This starts Spark.")
     ] = False,
-    format_: Annotated[
-        ShortFormat, typer.Option("--format", help="How to print the result.")
-    ] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Show each dataset: its last batch, the files that wait, how its last run ended.
 

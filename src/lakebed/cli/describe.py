@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lakebed.cli.options import ResultFormat
 from lakebed.cli.output import Format, ShortFormat, print_rows, say, to_json
 from lakebed.cli.settings import settings
 from lakebed.dependencies.sql import leftovers
@@ -26,9 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 def validate(
     context: typer.Context,
-    format_: Annotated[
-        ShortFormat, typer.Option("--format", help="How to print the result.")
-    ] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Check lakebed.yaml and every dataset's file, and show all mistakes together.
 

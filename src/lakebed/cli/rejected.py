@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lakebed.cli.options import DatasetName, RowFormat, RowLimit
 from lakebed.cli.output import Format, print_rows, say
 from lakebed.cli.rows import first_rows
 from lakebed.cli.settings import settings
@@ -24,12 +25,12 @@ def add_to(app: typer.Typer) -> None:
 
 def rejected(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The dataset, such as crm.customers.", metavar="NAME")],
+    name: DatasetName,
     reason: Annotated[
         str | None, typer.Option(help="Only rows with this reason, such as bad_cast.", metavar="CODE")
     ] = None,
-    limit: Annotated[int, typer.Option(help="How many rows at most; 0 for all.", min=0, metavar="N")] = 5,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.TABLE,
+    limit: RowLimit = 5,
+    format_: RowFormat = Format.TABLE,
 ) -> None:
     """Show the rows of a dataset that were set aside (G5, G7): how many for each reason, and the newest of them.
 

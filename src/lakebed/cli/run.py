@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakebed.cli.failures import FAILED, OK, exit_code, show_error
+from lakebed.cli.options import DatasetName, ResultFormat
 from lakebed.cli.output import ShortFormat, harmless, say, to_json
 from lakebed.cli.progress import counted, files_text, progress
 from lakebed.cli.settings import settings
@@ -37,9 +38,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing: show what the next batches would do.")
     ] = False,
-    format_: Annotated[
-        ShortFormat, typer.Option("--format", help="How to print the result.")
-    ] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Apply all files that have landed, batch by batch. Running again is always safe: nothing is applied twice.
 
@@ -111,10 +110,8 @@ def _code(outcome: RunOutcome) -> int:
 
 def retry(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The dataset, such as demo.cities.", metavar="NAME")],
-    format_: Annotated[
-        ShortFormat, typer.Option("--format", help="How to print the result.")
-    ] = ShortFormat.TABLE,
+    name: DatasetName,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Try a batch again that failed and waits; then all that is new of its dataset.
 
@@ -134,10 +131,8 @@ def retry(
 
 def skip(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The dataset, such as demo.cities.", metavar="NAME")],
-    format_: Annotated[
-        ShortFormat, typer.Option("--format", help="How to print the result.")
-    ] = ShortFormat.TABLE,
+    name: DatasetName,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Leave the files of a batch that failed and waits out for good; the next run goes on with those after it.
 
@@ -157,9 +152,7 @@ def skip(
 
 def recover(
     context: typer.Context,
-    format_: Annotated[
-        ShortFormat, typer.Option("--format", help="How to print the result.")
-    ] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Make a control store again that was lost, from the plans beside the tables and from the tables. A run does it by itself;
     this tells what was found, and applies nothing.

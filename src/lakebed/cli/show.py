@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from lakebed.cli.options import DatasetName, RowFormat, RowLimit
 from lakebed.cli.output import Format, say
 from lakebed.cli.rows import first_rows, print_frame_rows
 from lakebed.cli.settings import settings
@@ -32,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
 
 def show(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The dataset, such as demo.cities.", metavar="NAME")],
+    name: DatasetName,
     all_versions: Annotated[
         bool, typer.Option("--all-versions", help="Of versions also those that are over.")
     ] = False,
@@ -40,8 +41,8 @@ def show(
         str | None,
         typer.Option(help="The rows that were valid then: a day, a time, or a number.", metavar="T"),
     ] = None,
-    limit: Annotated[int, typer.Option(help="How many rows at most; 0 for all.", min=0, metavar="N")] = 20,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.TABLE,
+    limit: RowLimit = 20,
+    format_: RowFormat = Format.TABLE,
 ) -> None:
     """Show the rows of a table: a log in the order of its changes, the others by key; of versions the open ones.
 
