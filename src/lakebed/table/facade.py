@@ -11,10 +11,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from lakebed.errors import BatchError, TableError
-from lakebed.history.columns import IGNORED, KIND, REASON, TRUNCATE, col, internal
+from lakebed.history.columns import IGNORED, KIND, REASON, col, internal
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
 from lakebed.manifest import Append, Ledger, Snapshot, Versions, check_combination
@@ -22,12 +21,12 @@ from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.table import commits
 from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
 from lakebed.table.context import BROADCAST_ROWS, Before, Context, WritePlan
-from lakebed.table.journaled import journal_events, journal_rows, sort_batch, sort_events
-from lakebed.table.log_state import state_of_log
+from lakebed.table.journaled import journal_rows, sort_batch
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
 from lakebed.table.reading import Reading
 from lakebed.table.refolding import fold_sorted
 from lakebed.table.report import BatchReport, Preview
+from lakebed.table.rolling_forward import before_at, rolled_forward
 from lakebed.table.snapshots import plan_snapshot
 from lakebed.table.validation import validated
 from lakebed.tables.delta import Commit
@@ -120,7 +119,7 @@ class Table(Reading):
         folder = book.location or (
             self.place.text if self.place.is_path else tempfile.mkdtemp(prefix="lakebed-")
         )
-        staging = self._staging(folder)
+        staging = Staging.beside(self.spark, folder)
         try:
             ctx, plan, _, counts = self._planned(df, shape, moment, staging, book, immutable=False)
             changed = (
@@ -146,7 +145,7 @@ class Table(Reading):
         self._check_moment(book, moment)
         shape = self._shape(df, book, moment)
         self._location = self._ensure_target(book, shape, timed=moment.event_time is not None)
-        staging = self._staging(self._location)
+        staging = Staging.beside(self.spark, self._location)
         try:
             ctx, plan, rows, counts = self._planned(df, shape, moment, staging, book, immutable=immutable)
             plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
@@ -203,66 +202,16 @@ class Table(Reading):
                 return self._book
         book = open_book(self.tables, self.feed, self.history, self.partition_by)
         if book.last_batch:
-            book = self._rolled_forward(book)
+            book = rolled_forward(self.tables, book, self.feed, self.history)
         self._book = book
         return book
-
-    def _rolled_forward(self, book: Book) -> Book:
-        """Finish the newest batch from the truth's own rows; after it every table holds that batch."""
-        names = list(book.facts["writes"])
-        heads = {name: self.tables.named(name).head() for name in names}
-        lagging = [name for name in names if heads[name].batch < book.last_batch]
-        if lagging:
-            self._finish(book, lagging)
-            heads = {name: self.tables.named(name).head() for name in names}
-        versions = {name: head.commit_version for name, head in heads.items()}
-        return replace(book, versions={**book.versions, **versions})
-
-    def _finish(self, book: Book, lagging: Sequence[str]) -> None:
-        facts = book.facts
-        event_time = dt.datetime.fromisoformat(facts["event_time"]) if facts["event_time"] else None
-        moment = Moment(book.last_batch, dt.datetime.fromisoformat(facts["system_time"]), event_time)
-        staging = self._staging(book.location)
-        reads: Mapping[str, int] = facts["reads"]
-        truth = self.tables.named(self.tables.truth).read()
-        try:
-            shape = self._known_shape(book)
-            ctx = Context(shape, moment, staging, self._before_at(reads, facts["base"]))
-            if self.tables.truth == "journal":
-                mine = journal_events(ctx, truth.where(F.col("_lb_batch") == moment.batch)).drop("_lb_bucket")
-                mine = mine.withColumn("_lb_copies", F.lit(1).cast("bigint"))
-                mine, found = staging.write(
-                    mine, "mine", {"n": F.count(F.lit(1)), "t": F.count_if(F.col(KIND) == TRUNCATE)}
-                )
-                sorted_ = sort_events(
-                    ctx, mine, few=found["n"] <= BROADCAST_ROWS, has_truncates=bool(found["t"])
-                )
-                plan = fold_sorted(ctx, sorted_, deletes=True)
-            else:
-                plan = WritePlan(counts={}, state=state_of_log(ctx, truth))
-            first = "target" not in reads
-            commit = Commit(moment.batch, uuid.uuid4().hex)
-            commits.write_followers(self.tables, plan, shape, commit, lagging, first=first)
-        finally:
-            staging.clear()
-
-    def _known_shape(self, book: Book) -> Shape:
-        incoming = StructType([*book.known.data, *book.known.kept])
-        return shape_of(incoming, self.feed, self.history, book.known, batch_time_declared=bool(book.timed))
 
     def _before(self, book: Book) -> Before:
         if not book.last_batch:
             return Before()
         # The newest version of each table is that of the newest batch: what maintenance did since is the same rows.
         latest = dict.fromkeys(book.versions, -1)
-        return self._before_at(latest, book.facts["next"], book.facts.get("newest_snapshot"))
-
-    def _before_at(self, reads: Mapping[str, int], base: int, newest_snapshot: str | None = None) -> Before:
-        frames = {
-            name: self.tables.named(name).read(None if version < 0 else version)
-            for name, version in reads.items()
-        }
-        return Before(**frames, next_number=base, newest_snapshot=newest_snapshot)
+        return before_at(self.tables, latest, book.facts["next"], book.facts.get("newest_snapshot"))
 
     # ---- checks before anything is read
 
@@ -290,9 +239,6 @@ class Table(Reading):
         except BatchError as error:
             error.where = error.where or f"{self.place.text}, batch {moment.batch}"
             raise
-
-    def _staging(self, location: str) -> Staging:
-        return Staging(self.spark, f"{location.rstrip('/')}__staging/{uuid.uuid4().hex}")
 
     def _ensure_target(self, book: Book, shape: Shape, *, timed: bool) -> str:
         """The table exists and can take this batch's columns; gives its location."""

@@ -7,6 +7,7 @@ beside the table, under a name of this attempt's own; a crash leaves some behind
 from __future__ import annotations
 
 import shutil
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,10 @@ class Staging:
 
     spark: SparkSession
     folder: str
+
+    @classmethod
+    def beside(cls, spark: SparkSession, location: str) -> Staging:
+        return cls(spark, f"{location.rstrip('/')}__staging/{uuid.uuid4().hex}")
 
     def path(self, name: str) -> str:
         return f"{self.folder}/{name}"
