@@ -11,7 +11,7 @@ import pytest
 from tests.manifest.conftest import CUSTOMERS, PROJECT, WriteProject
 
 from lakebed.errors import ManifestError
-from lakebed.manifest import FromColumn, FromPath, ProblemsError, Snapshot, Versions, load_project
+from lakebed.manifest import FromColumn, FromPath, ProblemsError, Project, Snapshot, Versions, load_project
 
 
 def test_everything_that_is_written_arrives(write_project: WriteProject) -> None:
@@ -28,7 +28,7 @@ def test_everything_that_is_written_arrives(write_project: WriteProject) -> None
     assert customers.source.event_time == FromPath(part="date")
     assert customers.feed == Snapshot(key=["id"])
     assert customers.history == Versions(track=["address"])
-    assert customers.partition_by == ("country",)
+    assert customers.partition_columns == ("country",)
     assert customers.files.target_size == 128 * 1024 * 1024
     assert project.dataset("CRM.Customers") is customers
 
@@ -139,3 +139,18 @@ def test_an_unknown_dataset_offers_the_nearest(write_project: WriteProject) -> N
         load_project(write_project()).dataset("crm.customer")
     assert caught.value.code == "unknown_dataset"
     assert caught.value.hint == "did you mean 'crm.customers'?"
+
+
+def test_G12_a_partition_may_be_made_of_a_time(write_project: WriteProject) -> None:
+    """A column of the rows or one of the table's own; another name is told with its place."""
+
+    def load(made: str) -> Project:
+        dataset = CUSTOMERS.replace("[country]", f"[country, {{month: {made}}}]")
+        return load_project(write_project({"datasets/crm.customers.yaml": dataset}))
+
+    made = load("{from: valid_from, format: '%Y-%m'}").datasets[0]
+    assert made.partition_columns == ("country", "month")
+    with pytest.raises(ProblemsError, match="'since' is not in"):
+        load("{from: since, format: '%Y-%m'}")
+    with pytest.raises(ProblemsError, match="expected a column, or one made of a time"):
+        load("'%Y-%m'")

@@ -61,7 +61,7 @@ class MemoryTable:
         )
         return Report(batch, len(rows), batch - 1)
 
-    def preview(self, rows: Any, **_batch: Any) -> Any:
+    def preview(self, _rows: Any, **_batch: Any) -> Any:
         raise AssertionError("no test of the runner previews with this stand-in")
 
 

@@ -6,6 +6,8 @@ import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import lakebed as lb
 
 if TYPE_CHECKING:
@@ -35,6 +37,61 @@ def test_G12_a_batch_tells_the_partitions_it_touched(spark: SparkSession, tmp_pa
     assert {"the day": "mon"} in moved.touched
     assert {"the day": "tue"} in moved.touched
     assert nothing.touched == ()
+
+
+def test_G12_a_partition_can_be_made_of_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    """Versions of orders by the day they were ordered on; the rows themselves have no such column."""
+    feed = lb.Changes(key=["id"], order_by=["lsn"], delete_when="op = 'D'", except_columns=["lsn", "op"])
+    by_day = [{"day": {"from": "ordered_at", "format": "%Y%m%d"}}]
+    schema = "id int, ordered_at timestamp, amount int, lsn int, op string"
+
+    def batch(number: int, *rows: tuple[Any, ...]) -> Any:
+        table = lb.table(spark, str(tmp_path / "t"), feed=feed, history=lb.Versions(), partition_by=by_day)
+        df = spark.createDataFrame(list(rows), schema)
+        return table.apply(df, batch=number, system_time=DAY + dt.timedelta(days=number))
+
+    def at(day: int, hour: int) -> dt.datetime:
+        return dt.datetime(2024, 3, day, hour, tzinfo=dt.UTC)
+
+    first = batch(1, (1, at(1, 23), 10, 1, "I"), (2, at(2, 0), 20, 2, "I"))
+    late = batch(2, (1, at(1, 23), 11, 3, "U"))
+    moved = batch(3, (1, at(2, 1), 11, 4, "U"), (2, at(2, 0), 0, 5, "D"))
+    assert first.touched == ({"day": "20240301"}, {"day": "20240302"})
+    assert late.touched == ({"day": "20240301"},)
+    assert moved.touched == ({"day": "20240301"}, {"day": "20240302"})
+    rows = spark.read.format("delta").load(str(tmp_path / "t")).orderBy("id", "sk")
+    shown = [tuple(row) for row in rows.select("id", "amount", "is_current", "day").collect()]
+    assert shown == [
+        (1, 10, False, "20240301"),
+        (1, 11, False, "20240301"),
+        (1, 11, True, "20240302"),
+        (2, 20, False, "20240302"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("partition_by", "said"),
+    [
+        ([{"day": {"from": "nowhere", "format": "%Y%m%d"}}], "no column of the table"),
+        ([{"day": {"from": "id", "format": "%Y%m%d"}}], "which is bigint and no time"),
+        ([{"id": {"from": "valid_from", "format": "%Y%m%d"}}], "the batch has a column 'id'"),
+        ([{"day": {"from": "valid_from", "format": "%d"}}], "it has no year"),
+        ([{"day": "%Y"}], "expected a column, or one made of a time"),
+        (["id", "ID"], "names the column 'ID' twice"),
+    ],
+)
+def test_G12_partitions_that_cannot_be_are_refused(
+    spark: SparkSession, tmp_path: Path, partition_by: list[Any], said: str
+) -> None:
+    with pytest.raises(lb.LakebedError, match=said):
+        lb.table(
+            spark,
+            str(tmp_path / "t"),
+            feed=lb.Updates(key=["id"]),
+            history=lb.Versions(),
+            partition_by=partition_by,
+        ).apply(spark.range(1), batch=1, system_time=DAY)
+    assert not (tmp_path / "t").exists()
 
 
 def test_G12_a_table_without_partitions_is_touched_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:

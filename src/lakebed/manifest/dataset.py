@@ -25,7 +25,8 @@ from lakebed.manifest.explain import Explained, found_text, nearest
 from lakebed.manifest.feeds import EventTimeColumn, Feed, Snapshot
 from lakebed.manifest.formats import problem_with_column_format
 from lakebed.manifest.histories import AnyFeed, History, check_combination
-from lakebed.manifest.options import Columns, SomeColumns, Strict, Text, lower, wrong
+from lakebed.manifest.options import Columns, Strict, Text, lower, wrong
+from lakebed.manifest.partitions import Partitions
 from lakebed.manifest.patterns import PARTITIONS, PathPattern, PatternError, compile_pattern
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
@@ -192,8 +193,12 @@ class Dataset(Strict):
     source: Source
     feed: Feed
     history: History
-    partition_by: SomeColumns | None = None
+    partition_by: Partitions | None = None
     files: Files = Files(target_size=128 * 2**20)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.partition_by or ())
 
     @property
     def name_parts(self) -> tuple[str, ...]:
@@ -309,5 +314,12 @@ def _named_columns(dataset: Dataset) -> Iterator[tuple[tuple[str | int, ...], st
             time.column
         )
     yield from ((path, name) for path, name in singles.items() if name is not None)
-    yield from ((("partition_by", index), name) for index, name in enumerate(dataset.partition_by or ()))
+    for index, partition in enumerate(dataset.partition_by or ()):
+        own = getattr(dataset.history, "own_columns", ())
+        if not partition.is_made:
+            yield ("partition_by", index), partition.name
+        elif partition.source and partition.source.lower() not in lower(
+            dataset.history.own(name) for name in own
+        ):
+            yield ("partition_by", index), partition.source
     yield from ((("files", "by", index), name) for index, name in enumerate(dataset.files.by))

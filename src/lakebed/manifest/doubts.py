@@ -44,7 +44,7 @@ def _about(derived: Derived, dependency: Dependency, known: Known) -> Iterator[t
     column = dependency.field_column
     if column is None or derived.partition_column is None:
         return
-    columns = source.partition_by or () if isinstance(source, Dataset) else (source.partition_column or "",)
+    columns = source.partition_columns if isinstance(source, Dataset) else (source.partition_column or "",)
     if column.lower() not in lower(columns):
         has = f"but by {', '.join(columns)}" if any(columns) else "but not at all"
         what = f"{source.name} is not partitioned by {column!r} ({has}), so its arrivals tell no date (D6)"

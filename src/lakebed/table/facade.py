@@ -16,13 +16,15 @@ from lakebed.errors import BatchError, TableError
 from lakebed.history.columns import IGNORED, KIND, REASON, col, internal
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
-from lakebed.manifest import Append, Ledger, Snapshot, Versions, check_combination
+from lakebed.manifest import Append, Ledger, Snapshot, check_combination
 from lakebed.manifest.histories import AnyFeed, AnyHistory
+from lakebed.manifest.partitions import Partition, partitions_of
 from lakebed.table import commits
 from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
 from lakebed.table.context import BROADCAST_ROWS, Before, Context, WritePlan
 from lakebed.table.journaled import journal_rows, sort_batch
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
+from lakebed.table.partitions import made_columns, partition_columns, partition_names, refuse_made
 from lakebed.table.reading import Reading
 from lakebed.table.refolding import fold_sorted
 from lakebed.table.report import BatchReport, Preview
@@ -44,14 +46,14 @@ def table(
     *,
     feed: AnyFeed,
     history: AnyHistory,
-    partition_by: Sequence[str] = (),
+    partition_by: Sequence[str | Mapping[str, Any] | Partition] = (),
 ) -> Table:
     """A table in the session's catalog, or at a path, that keeps this history of this feed.
 
     Nothing is written before the first batch. Opening one that a crash left halfway finishes its batch first.
     """
     check_combination(feed, history)
-    return Table(spark, Place(name_or_path), feed, history, tuple(partition_by))
+    return Table(spark, Place(name_or_path), feed, history, partitions_of(partition_by))
 
 
 class Table(Reading):
@@ -63,13 +65,13 @@ class Table(Reading):
         place: Place,
         feed: AnyFeed,
         history: AnyHistory,
-        partition_by: tuple[str, ...],
+        partitions: tuple[Partition, ...],
     ) -> None:
         self.spark = spark
         self.place = place
         self.feed = feed
         self.history = history
-        self.partition_by = partition_by
+        self.partitions = partitions
         self.tables = Tables.of(spark, place, feed, history)
         self._book: Book | None = None
         self._location = ""
@@ -200,7 +202,7 @@ class Table(Reading):
             newest = self.tables.newest
             if (newest.batch, newest.attempt) == (self._book.last_batch, self._book.attempt):
                 return self._book
-        book = open_book(self.tables, self.feed, self.history, self.partition_by)
+        book = open_book(self.tables, self.feed, self.history, self.partitions)
         if book.last_batch:
             book = rolled_forward(self.tables, book, self.feed, self.history)
         self._book = book
@@ -235,6 +237,7 @@ class Table(Reading):
     def _shape(self, df: DataFrame, book: Book, moment: Moment) -> Shape:
         timed = book.timed if book.timed is not None else moment.event_time is not None
         try:
+            refuse_made(self.partitions, df, self.feed.except_columns)
             return shape_of(df.schema, self.feed, self.history, book.known, batch_time_declared=timed)
         except BatchError as error:
             error.where = error.where or f"{self.place.text}, batch {moment.batch}"
@@ -249,13 +252,12 @@ class Table(Reading):
                 for name in {"target", "journal", "state"} & set(book.versions):
                     self.tables.named(name).evolve(names, widens=bool(shape.widened))
             return book.location
-        partition_by = list(shape.names(self.partition_by))
-        if isinstance(self.history, Versions):
-            partition_by = [self.history.own("is_current"), *partition_by]
+        schema = commits.target_schema(shape)
         target.create(
-            commits.target_schema(shape),
-            partition_by=partition_by,
-            settings=settings_for(self.feed, self.history, self.partition_by, timed=timed),
+            schema,
+            made=made_columns(self.partitions, shape, schema),
+            partition_by=partition_columns(self.partitions, shape),
+            settings=settings_for(self.feed, self.history, self.partitions, timed=timed),
             again=book.replaceable,
         )
         found = target.properties()
@@ -352,7 +354,7 @@ class Table(Reading):
         target = heads.get("target")
         if target is None:
             return report
-        touched = self.tables.target.touched(target.commit_version, shape.names(self.partition_by))
+        touched = self.tables.target.touched(target.commit_version, partition_names(self.partitions, shape))
         return replace(report, version=target.commit_version, touched=touched)
 
     def _write_rejected(

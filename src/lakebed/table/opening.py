@@ -15,6 +15,7 @@ from lakebed.history.hashing import RECIPE
 from lakebed.history.shape import Known, Shape, own_columns
 from lakebed.manifest import Log
 from lakebed.manifest.histories import AnyFeed, AnyHistory
+from lakebed.manifest.partitions import Partition
 from lakebed.table.context import journaled
 from lakebed.tables.delta import DeltaTable, Head, settings_of
 from lakebed.tables.place import Place
@@ -67,7 +68,7 @@ class Book:
 
 
 def settings_for(
-    feed: AnyFeed, history: AnyHistory, partition_by: Sequence[str], *, timed: bool
+    feed: AnyFeed, history: AnyHistory, partitions: Sequence[Partition], *, timed: bool
 ) -> dict[str, Any]:
     """What is recorded in the table (G9)."""
     return {
@@ -75,12 +76,12 @@ def settings_for(
         "hash_recipe": RECIPE,
         "feed": feed.recorded(),
         "history": history.recorded(),
-        "partition_by": [name.lower() for name in partition_by],
+        "partition_by": [one.recorded() for one in partitions],
         "event_time_declared": timed,
     }
 
 
-def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partition_by: Sequence[str]) -> Book:
+def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Sequence[Partition]) -> Book:
     """Look at the tables; raises `SettingsChangedError` where the options that shape rows are not those recorded."""
     properties = tables.target.properties()
     if properties is None:
@@ -88,7 +89,7 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partition_by: 
     recorded = settings_of(properties, tables.target.place)
     newest = tables.newest
     timed = bool(recorded["event_time_declared"])
-    wanted = settings_for(feed, history, partition_by, timed=timed)
+    wanted = settings_for(feed, history, partitions, timed=timed)
     if recorded != wanted and newest.batch > 0:
         raise _changed(tables.target.place.text, recorded, wanted)
     return Book(
@@ -99,7 +100,7 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partition_by: 
         facts=newest.facts,
         timed=timed if newest.batch > 0 else None,
         location=properties["location"],
-        known=known_columns(tables, feed, history) if newest.batch > 0 else Known(),
+        known=known_columns(tables, feed, history, partitions) if newest.batch > 0 else Known(),
         versions={**newest.facts.get("reads", {}), tables.truth: newest.commit_version}
         if newest.batch
         else {},
@@ -130,10 +131,13 @@ def known_of(shape: Shape, *, kept: bool) -> Known:
     return Known(shape.data, others, shape.order_type, shape.from_type)
 
 
-def known_columns(tables: Tables, feed: AnyFeed, history: AnyHistory) -> Known:
+def known_columns(
+    tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Sequence[Partition]
+) -> Known:
     """The stored columns of the table, and those that only its journal has."""
     schema = tables.target.schema()
     own = {history.own(name).lower() for name in own_columns(history)}
+    own |= {one.name.lower() for one in partitions if one.is_made}
     merged = _merged_event_time(schema, feed, history)
     data = tuple(
         f for f in schema if not internal(f.name) and (f.name.lower() not in own or f.name == merged)

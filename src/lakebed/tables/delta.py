@@ -144,17 +144,26 @@ class DeltaTable:
     # ---- writing
 
     def create(
-        self, schema: StructType, *, partition_by: Sequence[str], settings: Mapping[str, Any], again: bool
+        self,
+        schema: StructType,
+        *,
+        partition_by: Sequence[str] = (),
+        made: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        again: bool = False,
     ) -> None:
         """An empty table with these settings. A crash before its commit leaves nothing; after it, an empty table.
 
-        `again` replaces a table that holds no batch yet.
+        `made` are text columns that Delta makes by an expression, whenever rows are written; `again` replaces a table that
+        holds no batch yet.
         """
         properties = {
             **_table_properties(schema.fieldNames()),
-            SETTINGS: json.dumps(settings, sort_keys=True),
+            SETTINGS: json.dumps(settings or {}, sort_keys=True),
         }
         columns = ", ".join(f"{quote_ident(f.name)} {ddl(f.dataType)}" for f in schema)
+        for name, expression in (made or {}).items():
+            columns += f", {quote_ident(name)} STRING GENERATED ALWAYS AS ({expression})"
         told = ", ".join(f"{quote_text(name)} = {quote_text(value)}" for name, value in properties.items())
         parts = f" PARTITIONED BY ({', '.join(map(quote_ident, partition_by))})" if partition_by else ""
         verb = "CREATE OR REPLACE" if again else "CREATE"
@@ -205,7 +214,7 @@ class DeltaTable:
         """Add rows. A table that does not exist is made by the same commit, so a crash leaves none or all of it; one with
         a name by a commit before, since Delta drops what a commit tells when it makes such a table."""
         if not self.place.is_path and not self.exists():
-            self.create(rows.schema, partition_by=(), settings={}, again=False)
+            self.create(rows.schema)
         return self._write(rows.write.mode("append").options(**_table_properties(rows.columns)), commit)
 
     def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
