@@ -31,6 +31,14 @@ _JOINED = {"spark.sql.extensions": ",", "spark.jars": ",", "spark.driver.extraCl
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # With one compiler the JVM has room for 48 MB of code, and Spark needs more: it would throw away and compile again.
 _SHORT = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"]
+# Most of Spark's planning code runs a few hundred times: on few cores, to optimise it to the last costs more than it gives.
+# What loops over rows is still found, by its loops.
+_LOCAL = [
+    "-XX:Tier4InvocationThreshold=30000",
+    "-XX:Tier4MinInvocationThreshold=5000",
+    "-XX:Tier4CompileThreshold=60000",
+]
+_COLLECTOR = "-XX:+UseParallelGC"  # nobody waits for an answer within milliseconds, and it leaves the cores to the work
 _ECHOES = (
     "DataFrameQueryContextLogger",
     "SQLQueryContextLogger",
@@ -91,6 +99,8 @@ def settings_for(master: str, given: Mapping[str, str], jars: Sequence[Path]) ->
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
         "spark.databricks.delta.snapshotPartitions": str(min(cores, 4)),
+        # A batch needs more than the default's 100 pieces of generated code, so each would be compiled anew every time.
+        "spark.sql.codegen.cache.maxEntries": "3000",
     }
     return _merged(settings, given)
 
@@ -183,6 +193,8 @@ def _java_options(java: Java, jars: Sequence[Path], settings: Mapping[str, str],
         options += archive_options(java, jars)
     if short:
         options += _SHORT
+    elif is_local(settings["spark.master"]):
+        options += [*_LOCAL, *([] if "GC" in settings.get(_JAVA_OPTIONS, "") else [_COLLECTOR])]
     return " ".join([*(f'"{option}"' for option in options), settings.get(_JAVA_OPTIONS, "")])
 
 

@@ -84,17 +84,15 @@ def distinct_events(events: DataFrame, keys: Sequence[str], *flags: str) -> Data
 
 def collapse(events: DataFrame, keys: Sequence[str]) -> DataFrame:
     """One event per key and order, the strongest."""
-    ranked = events.withColumn("_lb_rank", strongest_first(keys))
+    ranked = events.withColumn("_lb_rank", F.row_number().over(strongest_first(keys)))
     return ranked.where("_lb_rank = 1").drop("_lb_rank")
 
 
-def strongest_first(keys: Sequence[str]) -> Column:
-    """The rank of an event among those of its key and order: a delete beats an upsert, of two upserts the greater hash
-    wins (G6)."""
-    strongest = Window.partitionBy(*keys, ORDER).orderBy(
+def strongest_first(keys: Sequence[str]) -> WindowSpec:
+    """The events of a key and order: a delete beats an upsert, of two upserts the greater hash wins (G6)."""
+    return Window.partitionBy(*keys, ORDER).orderBy(
         (F.col(KIND) == UPSERT).asc(), F.col(HASH1).desc(), F.col(HASH2).desc()
     )
-    return F.row_number().over(strongest)
 
 
 def with_truncates(events: DataFrame, truncates: DataFrame, keys: Sequence[str], row: Column) -> DataFrame:

@@ -80,8 +80,8 @@ def versions_of(
     `tap` sees the timelines on their way, to count.
     """
     history = _history(shape)
-    newest = Window.partitionBy(*keys)
-    events = events.withColumn("_lb_head", F.max(ORDER).over(newest))
+    whole = in_order(keys).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    events = events.withColumn("_lb_head", F.last(ORDER).over(whole))  # sorted as all that follows is
     if history.deletes == "ignore":
         events = events.where((F.col(KIND) == UPSERT) | F.col(SEED) & F.col(SK).isNotNull())
     line = _numbered(tap(timeline(events, keys, shape)), keys, history)

@@ -36,11 +36,11 @@ from lakebed.history.columns import (
 )
 from lakebed.history.log import OP, STEP
 from lakebed.manifest import Ledger, Log, Snapshot, Versions
-from lakebed.table.context import Context, WritePlan, seed_columns
+from lakebed.table.context import Context, Size, WritePlan, seed_columns
 from lakebed.table.write_sets import current_write_set, log_write_set, versions_write_set
 
 
-def plan_append(ctx: Context, rows: DataFrame, *, few: bool) -> WritePlan:
+def plan_append(ctx: Context, rows: DataFrame, *, size: Size) -> WritePlan:
     """F1: all rows are new facts, by event time, then position."""
     written = rows.withColumns(
         {
@@ -50,16 +50,16 @@ def plan_append(ctx: Context, rows: DataFrame, *, few: bool) -> WritePlan:
         }
     )
     by = [F.col(EVENT_TIME), F.col(POSITION)]
-    appended, next_number = log_write_set(ctx, written, by, few=few)
+    appended, next_number = log_write_set(ctx, written, by, size=size)
     return WritePlan(counts={}, appended=appended, next_number=next_number)
 
 
-def plan_arriving(ctx: Context, rows: DataFrame, *, few: bool, truncates: bool) -> WritePlan:
+def plan_arriving(ctx: Context, rows: DataFrame, *, size: Size, truncates: bool) -> WritePlan:
     """F4, F5 by arrival: each row is an event above all that is known."""
     good = with_row(events_of(rows, ctx.shape), ctx.shape)
     events = good.where(F.col(KIND) != TRUNCATE)
     keys = None if truncates else events.select(*ctx.keys).distinct()
-    seeds = ctx.seeds(keys, few=few)
+    seeds = ctx.seeds(keys, size=size)
     line = seed_columns(events, ctx.shape)
     line = line if seeds is None else line.unionByName(seeds)
     plan = WritePlan(counts={})
@@ -70,7 +70,7 @@ def plan_arriving(ctx: Context, rows: DataFrame, *, few: bool, truncates: bool) 
         )
         line = _refill_seeds(ctx, line)
         _count_truncates(ctx, line, marks, plan)
-    return fold_arriving(ctx, line, plan, few=few)
+    return fold_arriving(ctx, line, plan, size=size)
 
 
 def _refill_seeds(ctx: Context, line: DataFrame) -> DataFrame:
@@ -88,12 +88,12 @@ def _count_truncates(ctx: Context, line: DataFrame, marks: DataFrame, plan: Writ
     plan.counts["unchanged"] = marks.join(effective, [ORDER], "left_anti").count()
 
 
-def plan_ledger(ctx: Context, rows: DataFrame, *, few: bool) -> WritePlan:
+def plan_ledger(ctx: Context, rows: DataFrame, *, size: Size) -> WritePlan:
     """F2: by event time, then position; a key that is known already is not added again."""
     feed = ctx.shape.feed
     assert isinstance(feed, Ledger)
     events = seed_columns(with_row(events_of(rows, ctx.shape), ctx.shape), ctx.shape)
-    seeds = ctx.seeds(events.select(*ctx.keys).distinct(), few=few)
+    seeds = ctx.seeds(events.select(*ctx.keys).distinct(), size=size)
     both = events if seeds is None else events.unionByName(seeds)
     window = in_order(ctx.keys)
     first = F.row_number().over(window) == 1
@@ -124,10 +124,10 @@ def plan_ledger(ctx: Context, rows: DataFrame, *, few: bool) -> WritePlan:
     correct = feed.on_modified == "correct"
     taken = F.col("_lb_first_") | F.col(SEED) | (F.col("_lb_modified") if correct else F.lit(False))
     plan = WritePlan(counts={"modified": modified, "duplicate": again - (modified if correct else 0)})
-    return fold_arriving(ctx, staged.where(taken), plan, few=few)
+    return fold_arriving(ctx, staged.where(taken), plan, size=size)
 
 
-def fold_arriving(ctx: Context, line: DataFrame, plan: WritePlan, *, few: bool) -> WritePlan:
+def fold_arriving(ctx: Context, line: DataFrame, plan: WritePlan, *, size: Size) -> WritePlan:
     """Seeds and newer events → the write sets of the history."""
     shape = ctx.shape
     count = Observation()
@@ -140,14 +140,14 @@ def fold_arriving(ctx: Context, line: DataFrame, plan: WritePlan, *, few: bool) 
         return events.observe(count, unchanged.alias("unchanged"))
 
     if isinstance(shape.history, Versions):
-        _fold_versions(ctx, line, plan, tap, few=few)
+        _fold_versions(ctx, line, plan, tap, size=size)
     elif isinstance(shape.history, Log):
         staged, found = ctx.staging.write(
             timeline(line, ctx.keys, shape), "line", {"unchanged": _unchanged_count()}
         )
         plan.counts["unchanged"] = plan.counts.get("unchanged", 0) + int(found["unchanged"])
         written = log.emissions(staged, ctx.keys, shape, ctx.moment)
-        plan.appended, plan.next_number = log_write_set(ctx, written, log_order(ctx), few=few)
+        plan.appended, plan.next_number = log_write_set(ctx, written, log_order(ctx), size=size)
         finals = current.current_of(staged, ctx.keys)
         plan.state = current_write_set(ctx, finals.where(F.col(current.CHANGED)), "state")
     else:
@@ -170,7 +170,7 @@ def log_order(ctx: Context) -> list[Column]:
 
 
 def _fold_versions(
-    ctx: Context, line: DataFrame, plan: WritePlan, tap: Callable[[DataFrame], DataFrame], *, few: bool
+    ctx: Context, line: DataFrame, plan: WritePlan, tap: Callable[[DataFrame], DataFrame], *, size: Size
 ) -> None:
     shape = ctx.shape
     line = _with_initial(ctx, line)
@@ -179,7 +179,7 @@ def _fold_versions(
     late = _shortened(ctx, line)
     if late is not None:
         rows = rows.unionByName(late)
-    plan.target, plan.next_number = versions_write_set(ctx, rows, None, open_only=late is None, few=few)
+    plan.target, plan.next_number = versions_write_set(ctx, rows, None, open_only=late is None, size=size)
 
 
 def _with_initial(ctx: Context, line: DataFrame) -> DataFrame:

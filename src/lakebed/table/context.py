@@ -18,7 +18,25 @@ from lakebed.tables.replacement import Replacement
 from lakebed.tables.staging import Staging
 
 BROADCAST_ROWS = 1_000_000
-"""Up to so many keys are sent to every task, so that the table itself is not shuffled."""
+ONE_PART_ROWS = 50_000
+ROWS_PER_PART = 250_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many rows a batch works on, and what follows from it for the plan."""
+
+    rows: int
+
+    @property
+    def few(self) -> bool:
+        """So few keys that they are sent to every task, and the table itself is not shuffled."""
+        return self.rows <= BROADCAST_ROWS
+
+    @property
+    def parts(self) -> int:
+        """How many parts to write them in. It follows from the rows alone, so that another try parts them alike."""
+        return 1 if self.rows <= ONE_PART_ROWS else max(2, -(-self.rows // ROWS_PER_PART))
 
 
 @dataclass(frozen=True)
@@ -71,28 +89,28 @@ class Context:
             return self.align(rows.where(versions.is_open(self.shape)), versions.target_fields(self.shape))
         return self.align(rows, current.target_fields(self.shape))
 
-    def seeds(self, keys: DataFrame | None, *, few: bool) -> DataFrame | None:
+    def seeds(self, keys: DataFrame | None, *, size: Size) -> DataFrame | None:
         """What is known of these keys (None: of all): live rows and dead heads, as seeds with every seed column."""
         found: list[DataFrame] = []
         rows = self.open_rows()
         if rows is not None:
             if keys is not None:
-                rows = matching(with_key(rows, self.shape.key), keys, self.keys, few=few)
+                rows = matching(with_key(rows, self.shape.key), keys, self.keys, size=size)
             make = versions.seeds_of if isinstance(self.shape.history, Versions) else current.seeds_of
             found.append(seed_columns(make(rows, self.shape), self.shape))
         if self.before.heads is not None:
             rows = with_key(self.align(self.before.heads, list(heads.schema_of(self.shape))), self.shape.key)
             if keys is not None:
-                rows = matching(rows, keys, self.keys, few=few)
+                rows = matching(rows, keys, self.keys, size=size)
             found.append(seed_columns(heads.seeds_of(rows, self.shape), self.shape))
         if not found:
             return None
         return found[0] if len(found) == 1 else found[0].unionByName(found[1])
 
 
-def matching(rows: DataFrame, keys: DataFrame, names: list[str], *, few: bool) -> DataFrame:
+def matching(rows: DataFrame, keys: DataFrame, names: list[str], *, size: Size | None = None) -> DataFrame:
     """Rows whose key is among `keys`: the rows are streamed past the few, never the other way round."""
-    return rows.join(F.broadcast(keys) if few else keys, names, "left_semi")
+    return rows.join(F.broadcast(keys) if size is not None and size.few else keys, names, "left_semi")
 
 
 def seed_columns(events: DataFrame, shape: Shape) -> DataFrame:

@@ -21,7 +21,7 @@ from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.manifest.partitions import Partition, partitions_of
 from lakebed.table import commits
 from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
-from lakebed.table.context import BROADCAST_ROWS, Before, Context, WritePlan
+from lakebed.table.context import Before, Context, Size, WritePlan
 from lakebed.table.journaled import journal_rows, sort_batch
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
 from lakebed.table.partitions import made_columns, partition_columns, partition_names, refuse_made
@@ -271,15 +271,15 @@ class Table(Reading):
         """Everything the batch will write, computed and staged."""
         good = rows.where(F.col(REASON).isNull() & (F.col(KIND) != IGNORED))
         total = int(counts["read"])
-        few = total <= BROADCAST_ROWS
+        size = Size(total)
         if isinstance(self.feed, Append):
-            return plan_append(ctx, good, few=few)
+            return plan_append(ctx, good, size=size)
         if isinstance(self.feed, Ledger):
-            return plan_ledger(ctx, good, few=few)
+            return plan_ledger(ctx, good, size=size)
         if isinstance(self.feed, Snapshot):
             return self._plan_snapshot(ctx, good, total)
         if self.tables.truth != "journal":
-            return plan_arriving(ctx, good, few=few, truncates=bool(counts["truncates"]))
+            return plan_arriving(ctx, good, size=size, truncates=bool(counts["truncates"]))
         sorted_ = sort_batch(
             ctx, good, total=total, deletes=int(counts["deletes"]), truncates=int(counts["truncates"])
         )

@@ -40,7 +40,7 @@ from lakebed.history.columns import (
 from lakebed.history.hashing import row_hash
 from lakebed.history.shape import Shape
 from lakebed.manifest import Versions
-from lakebed.table.context import BROADCAST_ROWS, Context, matching, seed_columns
+from lakebed.table.context import Context, Size, matching, seed_columns
 
 HEAD_ORDER, HEAD_FROM, DEAD_HEAD = "_lb_head_order", "_lb_head_from", "_lb_dead_head"
 KNOWN = "_lb_known"  # an identical event is in the journal already
@@ -65,7 +65,7 @@ class Sorted:
     passed_over: DataFrame | None  # deletes that the history ignores: kept in the journal, not folded
     refolds: bool
     dead: bool  # some keys of the batch were known, and not live
-    few: bool
+    size: Size
     counts: dict[str, int]
 
     @property
@@ -91,16 +91,16 @@ def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, trunc
     if ignores_deletes(ctx.shape) and deletes + truncates:
         passed_over = events.where(F.col(KIND) != UPSERT)
         events, unchanged, truncates = events.where(F.col(KIND) == UPSERT), deletes + truncates, 0
-    sorted_ = sort_events(ctx, events, few=total <= BROADCAST_ROWS, has_truncates=truncates > 0)
+    sorted_ = sort_events(ctx, events, size=Size(total), has_truncates=truncates > 0)
     counts = {**sorted_.counts, "unchanged": unchanged}
     return replace(sorted_, passed_over=passed_over, counts=counts)
 
 
-def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bool) -> Sorted:
+def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: bool) -> Sorted:
     """Distinct events → `Sorted`."""
     keyed = events.where(F.col(KIND) != TRUNCATE)
     line = seed_columns(keyed, ctx.shape).withColumn(ROW, null_row(ctx.shape.data))
-    seeds = ctx.seeds(None if has_truncates else keyed.select(*ctx.keys).distinct(), few=few)
+    seeds = ctx.seeds(None if has_truncates else keyed.select(*ctx.keys).distinct(), size=size)
     if seeds is not None:
         line = line.unionByName(seeds, allowMissingColumns=True)
     marks = None
@@ -118,7 +118,7 @@ def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bo
     final, found = ctx.staging.write(_with_conflicts(ctx, marked), "sorted", counts)
     refolds = bool(found["refolds"])
     if refolds and ctx.before.journal is not None:
-        known = _with_conflicts(ctx, _with_known(ctx, final, few=few))
+        known = _with_conflicts(ctx, _with_known(ctx, final, size=size))
         final, again = ctx.staging.write(known, "events", _tallies())
         found |= again
     told = {name: int(found[name] or 0) for name in _tallies()}
@@ -133,7 +133,7 @@ def sort_events(ctx: Context, events: DataFrame, *, few: bool, has_truncates: bo
         passed_over=None,
         refolds=refolds or has_truncates,
         dead=bool(found["dead"]),
-        few=few,
+        size=size,
         counts=told,
     )
 
@@ -198,9 +198,9 @@ def _with_heads(ctx: Context, line: DataFrame, truncates: DataFrame | None, *, r
     )
 
 
-def _with_known(ctx: Context, line: DataFrame, *, few: bool) -> DataFrame:
+def _with_known(ctx: Context, line: DataFrame, *, size: Size) -> DataFrame:
     """Of the keys to fold anew: which events the journal has already, whether they lower its times, and whom they meet."""
-    journal = journal_of(ctx, line.where(F.col(REFOLD) & ~F.col(SEED)), few=few)
+    journal = journal_of(ctx, line.where(F.col(REFOLD) & ~F.col(SEED)), size=size)
     place = [*ctx.keys, ORDER]
     identity = [*place, KIND, HASH1, HASH2]
     there = journal.groupBy(*identity).agg(
@@ -220,11 +220,11 @@ def _with_known(ctx: Context, line: DataFrame, *, few: bool) -> DataFrame:
 
 def _with_conflicts(ctx: Context, events: DataFrame) -> DataFrame:
     """G6: which upserts met a different one of their key and order, here or in the journal; and which event of them wins."""
+    turn = strongest_first(ctx.keys)
     new = ~F.col(SEED) & (F.col(KIND) == UPSERT) & ~F.col(KNOWN)
-    turn = Window.partitionBy(*ctx.keys, ORDER, "_lb_new").orderBy(HASH1, HASH2)
-    marked = events.withColumns({"_lb_new": new, WINS: strongest_first(ctx.keys) == 1})
-    met = F.col("_lb_new") & ((F.col(MET_UPSERTS) > 0) | (F.row_number().over(turn) > 1))
-    return marked.withColumn(CONFLICT, met).drop("_lb_new")
+    stronger = F.sum(new.cast("int")).over(turn.rowsBetween(Window.unboundedPreceding, -1))
+    met = new & ((F.col(MET_UPSERTS) > 0) | (F.coalesce(stronger, F.lit(0)) > 0))
+    return events.withColumns({CONFLICT: met, WINS: F.row_number().over(turn) == 1})
 
 
 # ---- truncates
@@ -270,11 +270,14 @@ def journal_rows(ctx: Context, sorted_: Sorted) -> DataFrame:
         *[F.col(name) for name in _OF_AN_EVENT],
         bucket(shape).alias(BUCKET),
     )
-    return rows.repartition(1).sortWithinPartitions(BUCKET) if sorted_.few else rows.sort(BUCKET)
+    # Neighbouring buckets in one file, so that a few keys open a few files.
+    parts = sorted_.size.parts
+    part = (F.col(BUCKET) * F.lit(parts) / F.lit(BUCKETS)).cast("int")
+    return rows.repartitionById(parts, part).sortWithinPartitions(BUCKET)
 
 
 def bucket(shape: Shape) -> Column:
-    """Which of the journal's buckets a key is in, so that a few keys open a few files."""
+    """Which of the journal's buckets a key is in."""
     fields = [shape.field(name) for name in shape.key]
     values = [(f, F.col(name)) for f, name in zip(fields, key_names(shape.key), strict=True)]
     return F.pmod(row_hash(values, 0), F.lit(BUCKETS)).cast("int")
@@ -293,7 +296,7 @@ def journal_events(ctx: Context, rows: DataFrame) -> DataFrame:
     return events.where(F.col(KIND) == UPSERT) if ignores_deletes(shape) else events
 
 
-def journal_of(ctx: Context, keys: DataFrame | None, *, few: bool) -> DataFrame:
+def journal_of(ctx: Context, keys: DataFrame | None, *, size: Size) -> DataFrame:
     """The events of these keys (None: of all) before this batch. Their buckets are few numbers, so that files without
     them are not opened."""
     assert ctx.before.journal is not None
@@ -304,4 +307,4 @@ def journal_of(ctx: Context, keys: DataFrame | None, *, few: bool) -> DataFrame:
     buckets = wanted.select(bucket(ctx.shape).alias(BUCKET)).distinct().take(BUCKETS)
     if len(buckets) < BUCKETS // 4:
         journal = journal.where(F.col(BUCKET).isin([row[0] for row in buckets]))
-    return matching(journal, wanted, ctx.keys, few=few).drop(BUCKET)
+    return matching(journal, wanted, ctx.keys, size=size).drop(BUCKET)

@@ -95,7 +95,7 @@ def _all_events(ctx: Context, sorted_: Sorted) -> DataFrame:
     columns = [*ctx.keys, KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, CARRIED, COUNTED]
     events = mine.select(*columns)
     if ctx.before.journal is not None:
-        old = journal_of(ctx, None if sorted_.everything else mine, few=sorted_.few)
+        old = journal_of(ctx, None if sorted_.everything else mine, size=sorted_.size)
         events = events.unionByName(old.withColumn(COUNTED, F.lit(False)).select(*columns))
     once = with_row(distinct_events(events, ctx.keys, COUNTED).drop(COPIES), ctx.shape)
     one_each = collapse(once, ctx.keys)
@@ -149,7 +149,7 @@ def _fold_versions(
         changed, gone = _versions_anew(ctx, anew, sorted_)
         rows = rows.unionByName(changed)
     plan.target, plan.next_number = versions_write_set(
-        ctx, rows, gone, open_only=anew is None, few=sorted_.few
+        ctx, rows, gone, open_only=anew is None, size=sorted_.size
     )
     plan.counts["unchanged"] += int(count.get.get("n") or 0)
 
@@ -168,7 +168,7 @@ def _versions_anew(ctx: Context, events: DataFrame, sorted_: Sorted) -> tuple[Da
     sk = shape.history.own("sk")
     old = with_key(ctx.align(ctx.before.target, versions.target_fields(shape)), shape.key)
     if not sorted_.everything:
-        old = matching(old, events.select(*ctx.keys).distinct(), ctx.keys, few=sorted_.few)
+        old = matching(old, events.select(*ctx.keys).distinct(), ctx.keys, size=sorted_.size)
     old, _ = ctx.staging.write(old, "old_versions")
     marks = old.select(*ctx.keys, F.col(FIRST).alias(ORDER), col(sk).alias("_lb_old_sk"))
     matched = events.join(marks, [*ctx.keys, ORDER], "left")
@@ -226,7 +226,7 @@ def _fold_log(ctx: Context, sorted_: Sorted, line: DataFrame, plan: WritePlan) -
         line = line.unionByName(turns.withColumn(top, F.col(ORDER)).select(line.columns))
         seeds = sorted_.line.where(F.col(SEED) & F.col(REFOLD)).withColumn(COUNTED, F.lit(False))
         keys = turns.select(*ctx.keys).distinct()
-        seeds = _columns(ctx, matching(seeds, keys, ctx.keys, few=False))
+        seeds = _columns(ctx, matching(seeds, keys, ctx.keys))
         seeds = seeds.withColumns({top: F.col(ORDER), EFFECTIVE: F.lit(None).cast("timestamp")})
         # What is known comes before every turn, also before those of late events.
         line = line.unionByName(seeds.withColumn(ORDER, F.lit(None).cast(shape.order_type)))
@@ -235,7 +235,7 @@ def _fold_log(ctx: Context, sorted_: Sorted, line: DataFrame, plan: WritePlan) -
     plan.counts["unchanged"] += int(found["n"] or 0)
     written = log.emissions(staged, ctx.keys, shape, ctx.moment)
     by = [F.col(name) for name in log.sort_of(shape)]
-    plan.appended, plan.next_number = log_write_set(ctx, written, by, few=sorted_.few)
+    plan.appended, plan.next_number = log_write_set(ctx, written, by, size=sorted_.size)
     tops = staged.groupBy(*ctx.keys).agg(F.max(top).alias(top))
     finals = current.current_of(staged, ctx.keys).join(tops, ctx.keys)
     plan.state = current_write_set(ctx, finals.withColumn(ORDER, F.col(top)), "state")
@@ -250,7 +250,7 @@ def _in_turns(ctx: Context, sorted_: Sorted) -> tuple[DataFrame, DataFrame | Non
     known = None
     if ctx.before.journal is not None:
         wanted = None if sorted_.everything else new
-        known = with_row(journal_of(ctx, wanted, few=sorted_.few), ctx.shape)
+        known = with_row(journal_of(ctx, wanted, size=sorted_.size), ctx.shape)
         known, _ = ctx.staging.write(known, "known_events")
     if sorted_.new_truncates is not None:
         events = _with_new_truncates(ctx, sorted_.new_truncates, events, known)

@@ -15,7 +15,7 @@ from lakebed.history.normalise import Moment
 from lakebed.history.shape import shape_of
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.table.commits import write_followers
-from lakebed.table.context import BROADCAST_ROWS, Before, Context, WritePlan
+from lakebed.table.context import Before, Context, Size, WritePlan
 from lakebed.table.journaled import journal_events, sort_events
 from lakebed.table.log_state import state_of_log
 from lakebed.table.opening import Book, Tables
@@ -52,8 +52,10 @@ def _finish(tables: Tables, book: Book, feed: AnyFeed, history: AnyHistory, lagg
             mine = mine.withColumn(COPIES, F.lit(1).cast("bigint"))
             counts = {"n": F.count(F.lit(1)), "t": F.count_if(F.col(KIND) == TRUNCATE)}
             mine, found = staging.write(mine, "mine", counts)
-            few = found["n"] <= BROADCAST_ROWS
-            sorted_ = sort_events(ctx, mine, few=few, has_truncates=bool(found["t"]))
+            size = Size(
+                max(int(found["n"]), int(facts["report"]["read"]))
+            )  # parted as it was, so numbered as it was
+            sorted_ = sort_events(ctx, mine, size=size, has_truncates=bool(found["t"]))
             plan = fold_sorted(ctx, sorted_, deletes=True)
         else:
             plan = WritePlan(counts={}, state=state_of_log(ctx, truth))

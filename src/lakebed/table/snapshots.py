@@ -29,7 +29,7 @@ from lakebed.history.hashing import row_hash
 from lakebed.history.normalise import SALTS, to_valid_time
 from lakebed.manifest import Log, Snapshot, Versions
 from lakebed.table.arriving import fold_arriving
-from lakebed.table.context import BROADCAST_ROWS, Context, WritePlan, matching, seed_columns
+from lakebed.table.context import Context, Size, WritePlan, matching, seed_columns
 
 DIFFERENCE = "_lb_difference"
 NEW, CHANGED, GONE_, SAME_, BACK = "new", "changed", "gone", "same", "back"
@@ -49,18 +49,18 @@ def plan_snapshot(ctx: Context, rows: DataFrame) -> WritePlan:
     staged, found = _stage_differences(ctx, keyed, rows)
     _guard(ctx, found)
     differing = int(found["new"]) + int(found["changed"]) + int(found["gone"]) + int(found["back"])
-    few = differing <= BROADCAST_ROWS
+    size = Size(differing)
     wanted = staged.where(F.col(DIFFERENCE).isin(NEW, CHANGED, BACK)).select(*ctx.keys)
     fresh = keyed
     if ctx.live is not None:
-        fresh = matching(keyed, wanted, ctx.keys, few=few)
+        fresh = matching(keyed, wanted, ctx.keys, size=size)
     if int(found["rows"]) != int(found["keys"]):
         fresh = fresh.dropDuplicates(ctx.keys)
     events = with_row(events_of(fresh, ctx.shape), ctx.shape)
     line = seed_columns(events.unionByName(_deletes(ctx, staged)), ctx.shape)
     if ctx.live is not None:
         touched = staged.where(F.col(DIFFERENCE) != NEW).select(*ctx.keys)
-        seeds = ctx.seeds(touched, few=few)
+        seeds = ctx.seeds(touched, size=size)
         line = line if seeds is None else line.unionByName(seeds)
     unchanged = int(found["same"])
     plan = WritePlan(
@@ -69,7 +69,7 @@ def plan_snapshot(ctx: Context, rows: DataFrame) -> WritePlan:
             "deleted": int(found["gone"]),
         }
     )
-    plan = fold_arriving(ctx, line, plan, few=few)
+    plan = fold_arriving(ctx, line, plan, size=size)
     plan.counts["unchanged"] = unchanged
     return plan
 

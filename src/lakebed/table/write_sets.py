@@ -21,20 +21,13 @@ from lakebed.history.columns import (
     key_names,
 )
 from lakebed.manifest import Current, Log, Versions
-from lakebed.table.context import Context
+from lakebed.table.context import Context, Size
 from lakebed.tables.replacement import Replacement
 from lakebed.tables.staging import numbered
 
 
-def _sorted(rows: DataFrame, by: Sequence[Column], *, few: bool) -> DataFrame:
-    """In one part where it is little, else in ranges: either way the parts follow each other."""
-    if few:
-        return rows.repartition(1).sortWithinPartitions(*by)
-    return rows.orderBy(*by)
-
-
 def versions_write_set(
-    ctx: Context, rows: DataFrame, gone: DataFrame | None, *, open_only: bool, few: bool
+    ctx: Context, rows: DataFrame, gone: DataFrame | None, *, open_only: bool, size: Size
 ) -> tuple[Replacement, int]:
     """Rows of the table (those without `sk` get one) and the `sk`s that go, staged together."""
     shape = ctx.shape
@@ -43,10 +36,12 @@ def versions_write_set(
     rows = rows.withColumn(GONE, F.lit(False))
     if gone is not None:
         rows = rows.unionByName(gone.select(col(sk)).withColumn(GONE, F.lit(True)), allowMissingColumns=True)
+    # Any order will do for `sk`, if it is the same again after a crash; ranges would compute everything twice, to find them.
     by = [F.col(FIRST), *[col(name) for name in shape.key]]
+    parted = rows.repartition(size.parts, *by[1:]).sortWithinPartitions(*by)
     numbered_rows, next_number, found = numbered(
         ctx.staging,
-        _sorted(rows, by, few=few),
+        parted,
         "versions",
         sk,
         ctx.before.next_number,
@@ -55,7 +50,7 @@ def versions_write_set(
             "gone": F.count_if(F.col(GONE)),
             "written": F.count_if(~F.col(GONE)),
         },
-        one_part=few,
+        one_part=size.parts == 1,
     )
     staged = Replacement(
         staged=ctx.staging.path("versions"),
@@ -129,12 +124,16 @@ def _keyed(ctx: Context, rows: DataFrame, name: str) -> Replacement:
     )
 
 
-def log_write_set(ctx: Context, rows: DataFrame, by: Sequence[Column], *, few: bool) -> tuple[DataFrame, int]:
+def log_write_set(
+    ctx: Context, rows: DataFrame, by: Sequence[Column], *, size: Size
+) -> tuple[DataFrame, int]:
     """Rows of the log in the order of L3, with their offsets."""
     assert isinstance(ctx.shape.history, Log)
     offset = ctx.shape.history.own("offset")
-    sorted_rows = log.target_rows(_sorted(rows, by, few=few), ctx.shape, ctx.moment)
+    # In one part where it is little, else in ranges: either way the parts follow each other, as the offsets do.
+    in_order = rows.repartition(1).sortWithinPartitions(*by) if size.parts == 1 else rows.orderBy(*by)
+    sorted_rows = log.target_rows(in_order, ctx.shape, ctx.moment)
     numbered_rows, next_number, _ = numbered(
-        ctx.staging, sorted_rows, "log", offset, ctx.before.next_number, {}, one_part=few
+        ctx.staging, sorted_rows, "log", offset, ctx.before.next_number, {}, one_part=size.parts == 1
     )
     return numbered_rows, next_number
