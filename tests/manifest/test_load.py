@@ -11,7 +11,15 @@ import pytest
 from tests.manifest.conftest import CUSTOMERS, PROJECT, WriteProject
 
 from lakebed.errors import ManifestError
-from lakebed.manifest import FromColumn, FromPath, ProblemsError, Snapshot, Versions, load_project
+from lakebed.manifest import (
+    FromColumn,
+    FromPath,
+    LandingFiles,
+    ProblemsError,
+    Snapshot,
+    Versions,
+    load_project,
+)
 
 
 def test_everything_that_is_written_arrives(write_project: WriteProject) -> None:
@@ -23,6 +31,7 @@ def test_everything_that_is_written_arrives(write_project: WriteProject) -> None
     assert (project.spark.master, project.spark.conf) == ("local[*]", {"spark.sql.shuffle.partitions": "4"})
     (customers,) = project.datasets
     assert customers.name == "crm.customers"
+    assert isinstance(customers.source, LandingFiles)
     assert customers.source.format == "csv"
     assert customers.source.options == {"header": "true"}
     assert customers.source.event_time == FromPath(part="date")
@@ -139,3 +148,15 @@ def test_an_unknown_dataset_offers_the_nearest(write_project: WriteProject) -> N
         load_project(write_project()).dataset("crm.customer")
     assert caught.value.code == "unknown_dataset"
     assert caught.value.hint == "did you mean 'crm.customers'?"
+
+
+def test_manifests_may_stand_in_folders_of_their_own(write_project: WriteProject) -> None:
+    other = CUSTOMERS.replace("crm.customers", "crm.others")
+    root = write_project({"datasets/crm/others.yaml": other, "datasets/.draft/x.yaml": "nonsense: ["})
+    assert [one.name for one in load_project(root, environment={}).datasets] == [
+        "crm.customers",
+        "crm.others",
+    ]
+    (root / "datasets" / "crm" / "more.yml").write_text(other)
+    with pytest.raises(ProblemsError, match=r"datasets/crm/more\.yml"):
+        load_project(root, environment={})
