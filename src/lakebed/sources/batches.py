@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from lakebed.manifest import Dataset, FromFile, FromPath, Snapshot
-from lakebed.sources.files import FoundFile
+from lakebed.manifest import Dataset, FromFile, FromPath, LandingFiles, Snapshot
+from lakebed.sources.folders import FoundFile
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -22,6 +22,7 @@ def next_files(dataset: Dataset, new: Sequence[FoundFile]) -> list[FoundFile]:
     if not ordered:
         return []
     first, source = ordered[0], dataset.source
+    assert isinstance(source, LandingFiles)
     if isinstance(dataset.feed, Snapshot):
         if source.snapshot_unit == "folder":
             return [one for one in ordered if _folder(one) == _folder(first)]
@@ -53,6 +54,7 @@ def _folder(file: FoundFile) -> str:
 def event_time(dataset: Dataset, file: FoundFile) -> datetime | None:
     """What the file itself tells of its rows' time (G3); None where a column or the system time does."""
     source = dataset.source
+    assert isinstance(source, LandingFiles)
     if isinstance(source.event_time, FromPath):
         value = (source.pattern.match(file.path) or {}).get(source.event_time.part)
         return value if isinstance(value, datetime) else None
