@@ -13,13 +13,18 @@ from tests.sources.datasets import SNAPSHOT, dataset, put
 from lakebed.errors import BatchError, ManifestError
 from lakebed.manifest import Dataset
 from lakebed.sources import FileSource, FoundFile, LocalFolder, local_folder
-from lakebed.sources.batches import event_time, next_files
+from lakebed.sources.batches import event_time, in_order
+from lakebed.sources.batches import next_files as next_of_ordered
 
 DATED: dict[str, Any] = {"files": "in/{day:%Y%m%d}.csv", "event_time": {"from": "path", "part": "day"}}
 
 
 def find_files(root: Path, of: Dataset) -> list[FoundFile]:
     return FileSource(of, LocalFolder(root)).find()
+
+
+def next_files(of: Dataset, files: list[FoundFile]) -> list[FoundFile]:
+    return next_of_ordered(of, in_order(of, files))
 
 
 def paths(files: list[FoundFile]) -> list[str]:

@@ -20,7 +20,7 @@ def next_plan(work: Work) -> BatchPlan | None:
     batch = source.next_batch(work.backlog) or source.next_batch(_look_again(work))
     if not batch:
         return None
-    work.backlog = [one for one in work.backlog if one not in batch]
+    work.backlog = _without(work.backlog, batch)
     last = work.store.last_batch(work.name)
     number = last.number + 1 if last else 1
     _refuse_unknown_batches(work, number)
@@ -39,6 +39,14 @@ def _look_again(work: Work) -> list[Found]:
     look = work.look()
     work.backlog = work.source.ready(work.source.new(look), look)
     return work.backlog
+
+
+def _without(backlog: list[Found], batch: list[Found]) -> list[Found]:
+    """The backlog is long, and a batch is mostly its beginning."""
+    if backlog[: len(batch)] == batch:
+        return backlog[len(batch) :]
+    taken = set(batch)
+    return [one for one in backlog if one not in taken]
 
 
 def _input(one: Found) -> Input:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 
 from lakebed.manifest import Dataset, FromFile, FromPath, LandingFiles, Snapshot
 from lakebed.sources.folders import FoundFile
@@ -11,14 +12,19 @@ from lakebed.sources.folders import FoundFile
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def next_files(dataset: Dataset, new: Sequence[FoundFile]) -> list[FoundFile]:
-    """The files of the next batch, out of those that are new, in the order of their rows; none if nothing is new.
+def in_order(dataset: Dataset, files: Iterable[FoundFile]) -> list[FoundFile]:
+    """Files as they are to be read: by the time that they tell, then by path."""
+    return sorted(files, key=lambda one: (event_time(dataset, one) or EPOCH, one.path))
+
+
+def next_files(dataset: Dataset, ordered: Sequence[FoundFile]) -> list[FoundFile]:
+    """The files of the next batch, out of those that wait, in the order of their rows; none if nothing waits. Looks at few of
+    them: there may be many, and this is asked for every batch.
 
     A snapshot is one file, one folder, or all files of one time. Others take all there are, up to the source's limits, as
     long as they have one event time: that of a batch is one. Where a missing column has a meaning of its own (G9), files
     may differ in it, and are taken one at a time.
     """
-    ordered = sorted(new, key=lambda one: (event_time(dataset, one) or EPOCH, one.path))
     if not ordered:
         return []
     first, source = ordered[0], dataset.source
@@ -27,12 +33,17 @@ def next_files(dataset: Dataset, new: Sequence[FoundFile]) -> list[FoundFile]:
         if source.snapshot_unit == "folder":
             return [one for one in ordered if _folder(one) == _folder(first)]
         if source.snapshot_unit == "time":
-            return [one for one in ordered if event_time(dataset, one) == event_time(dataset, first)]
+            return list(_of_one_time(dataset, ordered))
         return [first]
     if dataset.feed.on_missing_column != "null":
         return [first]
-    same = (one for one in ordered if event_time(dataset, one) == event_time(dataset, first))
-    return _within(same, files=source.max_files, size=source.max_bytes)
+    return _within(_of_one_time(dataset, ordered), files=source.max_files, size=source.max_bytes)
+
+
+def _of_one_time(dataset: Dataset, ordered: Sequence[FoundFile]) -> Iterator[FoundFile]:
+    """The first files, as long as they tell the same time."""
+    first = event_time(dataset, ordered[0])
+    return takewhile(lambda one: event_time(dataset, one) == first, ordered)
 
 
 def _within(files_: Iterable[FoundFile], *, files: int, size: int) -> list[FoundFile]:

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lakebed.errors import BatchError
+from lakebed.errors import BatchError, TransientError
 from lakebed.manifest import Dataset, LandingFiles
-from lakebed.sources.batches import batch_time, next_files
+from lakebed.sources.batches import batch_time, in_order, next_files
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.source import Look, Rows
+from lakebed.sources.spark_errors import first_sentence, is_about_reading, is_spark_error, unreadable_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +30,8 @@ class FileSource:
         assert isinstance(dataset.source, LandingFiles)
         self.dataset, self.folder, self.options = dataset, folder, dataset.source
         self._near_misses: list[str] = []
+        self._read: tuple[SparkSession, tuple[FoundFile, ...]] | None = None
+        self._unreadable: dict[str, str] = {}  # paths, and why
 
     @property
     def needs_spark(self) -> bool:
@@ -65,7 +68,7 @@ class FileSource:
             look.pause(SETTLED_SECONDS)  # look twice, and leave what has changed in between for later
             now = {one.path: one for one in self.find()}
             ready = [one for one in ready if now.get(one.path) == one]
-        return self._without_changed(ready, look)
+        return in_order(self.dataset, self._without_changed(ready, look))
 
     def _without_changed(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
         taken = look.bookmarks.taken_paths([one.path for one in ready])
@@ -108,11 +111,46 @@ class FileSource:
     def read(self, spark: SparkSession, batch: Sequence[FoundFile]) -> Rows:
         from lakebed.sources.formats import read_files  # noqa: PLC0415 - without anything new, Spark is not imported
 
-        return read_files(spark, self.dataset, self.folder, batch)
+        self._read = (spark, tuple(batch))
+        return read_files(spark, self.dataset, self.folder, batch, self._unreadable)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        yield
+        """A file that turned out to be broken while it was read: where bad rows are set aside, the batch is tried again
+        without it; else it is named."""
+        try:
+            yield
+        except Exception as error:
+            if self._read is None or not is_about_reading(error):
+                raise
+            broken = self._broken(*self._read)
+            if not broken:
+                raise
+            first, why = next(iter(broken.items()))
+            where = f"{self.dataset.name}, {first}"
+            if self.dataset.feed.on_bad_rows != "quarantine" or set(broken) <= set(self._unreadable):
+                raise unreadable_file(why, where) from error
+            self._unreadable |= broken
+            raise TransientError(
+                f"the file cannot be read: {why}", code="unreadable_file", where=where
+            ) from error
+
+    def _broken(self, spark: SparkSession, batch: Sequence[FoundFile]) -> dict[str, str]:
+        """Which files of a batch cannot be read to their end, each looked at alone."""
+        from lakebed.sources.formats import read_files  # noqa: PLC0415
+
+        found: dict[str, str] = {}
+        for file in batch:
+            try:
+                frame = read_files(spark, self.dataset, self.folder, [file]).frame
+                frame.write.format("noop").mode("overwrite").save()
+            except BatchError:  # noticed at its beginning, before anything was read
+                continue
+            except Exception as error:
+                if not is_spark_error(error):
+                    raise
+                found[file.path] = first_sentence(error)
+        return found
 
     def remarks(self) -> list[str]:
         return [f"not taken: {text}" for text in self._near_misses]

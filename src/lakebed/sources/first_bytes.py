@@ -10,6 +10,7 @@ import bz2
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from pyspark.sql import functions as F
 from lakebed.errors import BatchError
 from lakebed.history.columns import internal
 from lakebed.sources.remote_folder import escaped
+from lakebed.sources.spark_errors import unreadable_file
 
 _UNKNOWN = (".lz4", ".snappy", ".deflate", ".xz", ".zip")
 _ZSTD = ".zst"
@@ -70,6 +72,9 @@ def read_header(file: Start, options: Mapping[str, str], *, where: str) -> list[
     for place, name in enumerate(names, start=1):
         if not name:
             raise _refused(f"column {place} of the header has no name", "empty_column_name", where)
+        if not name.isprintable():
+            what = f"column {place} of the header has signs that cannot be printed, so this is no text"
+            raise _refused(what, "unreadable_file", where)
         if name.lower() in seen:
             raise _refused(
                 f"the header names the column {name!r} twice, apart from case", "duplicate_column", where
@@ -101,7 +106,7 @@ def first_record(file: Start, options: Mapping[str, str], *, where: str) -> list
             where=where,
             hint="name the file's encoding: options: {encoding: …}",
         ) from None
-    except (csv.Error, OSError, EOFError) as error:
+    except (csv.Error, OSError, EOFError, zlib.error) as error:
         raise BatchError(
             f"the header cannot be read: {error}",
             code="unreadable_file",
@@ -116,13 +121,8 @@ def starts_with(file: Start, sign: bytes, *, where: str) -> bool:
     try:
         with file.opened() as content:
             start = content.read(4096)
-    except (OSError, EOFError) as error:
-        raise BatchError(
-            f"the file cannot be read: {error}",
-            code="unreadable_file",
-            where=where,
-            hint="is the file complete, and of the format that the manifest names?",
-        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable_file(str(error), where) from None
     return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(sign)
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import reduce
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
@@ -27,6 +29,7 @@ from lakebed.sources.first_bytes import Start, first_record, read_header, starts
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
+from lakebed.sources.spark_errors import first_sentence, unreadable_file
 
 # RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
 CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
@@ -71,19 +74,71 @@ class _Reading:
         return [*operation, *fields_of(self.source.schema_)]
 
 
-def read_files(spark: SparkSession, dataset: Dataset, folder: Folder, files: Sequence[FoundFile]) -> Rows:
-    """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas."""
+def read_files(
+    spark: SparkSession,
+    dataset: Dataset,
+    folder: Folder,
+    files: Sequence[FoundFile],
+    unreadable: Mapping[str, str] | None = None,
+) -> Rows:
+    """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas.
+
+    A file that cannot be read, or is known as `unreadable` (path and reason), is one bad row where bad rows are set aside,
+    and fails the batch where they are not, or where no file can be read at all: then it is not the files that are wrong.
+    """
     source = dataset.source
     assert isinstance(source, LandingFiles)
     given = {name.lower(): value for name, value in source.options.items()}
     options = (_csv_defaults(source) | given) if source.format == "csv" else given
     notes: list[str] = []
-    frames = [
-        _one(_Reading(spark, dataset, source, folder, place, file, options, notes))
+    readings = [
+        _Reading(spark, dataset, source, folder, place, file, options, notes)
         for place, file in enumerate(files)
     ]
+    frames = _set_aside(readings, [_tried(one, unreadable) for one in readings])
     united = reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
     return Rows(envelopes.unwrap(united, dataset), tuple(dict.fromkeys(notes)))
+
+
+def _tried(reading: _Reading, unreadable: Mapping[str, str] | None) -> DataFrame | BatchError:
+    """The file's rows, or why there are none."""
+    known = (unreadable or {}).get(reading.file.path)
+    try:
+        if known is None:
+            return _one(reading)
+    except BatchError as error:
+        return error
+    except (PySparkException, Py4JError) as error:
+        known = first_sentence(error)
+    return unreadable_file(known, reading.where)
+
+
+def _set_aside(readings: Sequence[_Reading], tried: Sequence[DataFrame | BatchError]) -> list[DataFrame]:
+    """The frames, and in place of each that could not be had a frame with one bad row, which says why (G5)."""
+    errors = [one for one in tried if isinstance(one, BatchError)]
+    allowed = readings[0].dataset.feed.on_bad_rows == "quarantine" and len(errors) < len(tried)
+    if errors and not allowed:
+        raise errors[0]
+    frames = []
+    for reading, one in zip(readings, tried, strict=True):
+        if isinstance(one, BatchError):
+            reading.notes.append(f"{reading.file.path} was set aside: {one.what}")
+            one = _aside(reading, one)  # noqa: PLW2901
+        frames.append(one)
+    return frames
+
+
+def _aside(reading: _Reading, error: BatchError) -> DataFrame:
+    spark, position = reading.spark, reading.place << (BLOCK_BITS + ROW_BITS)
+    marks: dict[str, Column] = {
+        FILE: F.lit(reading.file.path),
+        LINE: F.lit(None).cast("bigint"),
+        POSITION: F.lit(position).cast("bigint"),
+        RAW: F.lit(f"(the whole file) {error.what}"),
+        BAD: F.lit(UNREADABLE),
+    }
+    row = spark.range(1).select(*[value.alias(name) for name, value in marks.items()])
+    return envelopes.one_file(row, reading.dataset, reading.modified)
 
 
 def _csv_defaults(source: LandingFiles) -> dict[str, str]:

@@ -90,11 +90,12 @@ class Source(Protocol[I]):
         ...
 
     def ready(self, new: Sequence[I], look: Look) -> list[I]:
-        """Those of the new ones that may be taken now."""
+        """Those of the new ones that may be taken now, in the order in which they are to be."""
         ...
 
     def next_batch(self, ready: Sequence[I]) -> list[I]:
-        """The inputs of the next batch, in the order of their rows; none if there are none."""
+        """The inputs of the next batch, in the order of their rows; none if there are none. `ready` is in the order in which
+        the method of that name gave them, without those that earlier batches have."""
         ...
 
     def event_time(self, batch: Sequence[I]) -> datetime | None:
