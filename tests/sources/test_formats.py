@@ -142,6 +142,28 @@ def test_dialects(spark: SparkSession, tmp_path: Path, text: bytes, options: dic
     assert data(read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))) == [("x", 1)]
 
 
+def test_G5_bytes_that_are_no_utf_8_make_a_bad_row(spark: SparkSession, tmp_path: Path) -> None:
+    text = b"id,n\xc3\xa4me\n1,\xc3\xbc\n2,f\xfcr\n3,\xef\xbf\xbd\n\xe9\n"
+    rows = read(spark, tmp_path, dataset(schema="id int, näme string"), put(tmp_path, "in/a.csv", text))
+    assert [row for row, why in zip(data(rows), [None, "bad", None, "bad"], strict=True) if not why] == [
+        (1, "ü"),
+        (3, "\ufffd"),  # the sign itself may well be in the data
+    ]
+    assert [(why, line) for why, _, line in bad(rows)] == [("unreadable", 3), ("unreadable", 5)]
+    assert bad(rows)[0][1] == "2,f\ufffdr"
+    plain = dataset(options={"header": False}, schema="name string")
+    file = put(tmp_path, "in/b.csv", b"\xef\xbb\xbf\xc3\xbc\n\xff\n")
+    assert data(read(spark, tmp_path, plain, file))[0] == ("ü",)
+    latin = dataset(options={"encoding": "ISO-8859-1"})
+    assert data(read(spark, tmp_path, latin, put(tmp_path, "in/c.csv", b"a\n\xfc\n"))) == [("ü",)]
+
+
+def test_G5_a_folder_that_does_not_fit_its_type_makes_bad_rows(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset("in/year={year}/{file}.csv", schema="id int, year int")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/year=soon/a.csv", "id\n1\n"))
+    assert bad(rows) == [("bad_cast", "(the path) year=soon", 2)]
+
+
 def test_without_a_header_columns_come_by_place(spark: SparkSession, tmp_path: Path) -> None:
     file = put(tmp_path, "in/a.csv", "1,x\n2,y\n")
     rows = read(spark, tmp_path, dataset(options={"header": False}, schema="id int, name string"), file)

@@ -40,7 +40,6 @@ def typed(frame: DataFrame, declared: Sequence[StructField] | None, reader: Read
     if declared is None:
         return frame.withColumn(BAD, unreadable)
     pairs = [(f, name) for f in declared if (name := find(f.name, arrived)) is not None]
-    _note_unread(reader, arrived, declared)
     if not pairs:
         raise BatchError(
             "none of the columns that are declared is there",
@@ -48,6 +47,7 @@ def typed(frame: DataFrame, declared: Sequence[StructField] | None, reader: Read
             where=reader.where,
             hint=f"there are {', '.join(arrived)}; is `header` right, and the separator?",
         )
+    _note_unread(reader, arrived, declared)
     types = {f.name: f.dataType for f in frame.schema}
     values = {f.name: _cast(reader, col(name), types[name], f.dataType) for f, name in pairs}
     failed = [col(name).isNotNull() & values[f.name].isNull() for f, name in pairs]

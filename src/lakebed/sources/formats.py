@@ -16,14 +16,14 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
 from lakebed.manifest import Dataset, Dms, LandingFiles
-from lakebed.sources import envelopes
+from lakebed.sources import encodings, envelopes
 from lakebed.sources.batches import EPOCH
-from lakebed.sources.declared import UNREADABLE, Reader, fields_of, typed
+from lakebed.sources.declared import BAD_CAST, UNREADABLE, Reader, fields_of, typed
 from lakebed.sources.envelopes import dms_files
 from lakebed.sources.first_bytes import Start, first_record, read_header, starts_with
 from lakebed.sources.folders import Folder, FoundFile
@@ -153,8 +153,19 @@ def _one(reading: _Reading) -> DataFrame:
     frame = (_lines if envelopes.reads_lines(reading.dataset) else reader)(reading)
     frame = envelopes.one_file(frame, reading.dataset, reading.modified)
     data = [col(name) for name in frame.columns if name not in FROM_SOURCE]
-    marks = [F.lit(reading.file.path).alias(FILE), *[F.col(name) for name in (LINE, POSITION, RAW, BAD)]]
-    return frame.select(*data, *_path_columns(reading, frame), *marks)
+    path_columns, misfit = _path_columns(reading, frame)
+    bad, raw = F.col(BAD), F.col(RAW)
+    if misfit is not None:
+        bad = F.coalesce(bad, F.lit(BAD_CAST))
+        raw = F.coalesce(raw, F.lit(f"(the path) {misfit}"))
+    marks = [
+        F.lit(reading.file.path).alias(FILE),
+        F.col(LINE),
+        F.col(POSITION),
+        raw.alias(RAW),
+        bad.alias(BAD),
+    ]
+    return frame.select(*data, *path_columns, *marks)
 
 
 def _load(reading: _Reading, schema: StructType | None, **more: str) -> DataFrame:
@@ -174,8 +185,11 @@ def _csv(reading: _Reading) -> DataFrame:
     if names is None:
         return _empty(reading)
     texts = StructType([StructField(name, StringType()) for name in [*names, RAW]])
-    frame = _load(reading, texts, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW, inferSchema="false")
-    frame = frame.withColumn(RAW, _raw_text(names))
+    how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW, "inferSchema": "false"}
+    if checked := encodings.is_checked(reading.options):
+        how["encoding"] = encodings.BYTES
+    frame = _load(reading, texts, **how).withColumn(RAW, _raw_text(names))
+    frame = encodings.decoded(frame, names) if checked else frame
     if reading.declared is None and reading.options.get("inferschema", "false").lower() == "true":
         return _typed(reading, frame, _inferred(reading, names))
     return _typed(reading, frame, reading.declared)
@@ -276,8 +290,10 @@ def _typed(reading: _Reading, frame: DataFrame, declared: list[StructField] | No
     return typed(frame, declared, Reader(reading.where, reading.options, reading.notes))
 
 
-def _path_columns(reading: _Reading, frame: DataFrame) -> list[Column]:
-    """`country=DE/` in the path is the column country, unless the file has it itself."""
+def _path_columns(reading: _Reading, frame: DataFrame) -> tuple[list[Column], str | None]:
+    """`country=DE/` in the path is the column country, unless the file has it itself; and the one, if any, that does not fit
+    its declared type."""
+    misfit = None
     wanted = {f.name: f.dataType for f in reading.declared or ()}
     columns: list[Column] = []
     for name, value in reading.source.pattern.values(reading.file.path).items():
@@ -285,8 +301,15 @@ def _path_columns(reading: _Reading, frame: DataFrame) -> list[Column]:
             continue
         declared = find(name, wanted)
         kind = wanted[declared] if declared else StringType()
+        if value is not None and not isinstance(kind, StringType) and not _fits(reading.spark, value, kind):
+            misfit, value = f"{name}={value}", None  # noqa: PLW2901
         columns.append(F.lit(value).cast(kind).alias(declared or name))
-    return columns
+    return columns, misfit
+
+
+def _fits(spark: SparkSession, value: str, kind: DataType) -> bool:
+    found = spark.range(1).select(F.lit(value).try_cast(kind).isNotNull()).first()
+    return found is not None and bool(found[0])
 
 
 def _line(reading: _Reading) -> Column:
