@@ -20,6 +20,7 @@ from lakebed.runner.leases import Lease
 from lakebed.runner.planning import plan_next, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
 from lakebed.runner.work import Clock, Edges, Work, system_clock
+from lakebed.sources.spark_errors import first_sentence, is_spark_error
 
 TRIES = 4
 SIDE_BY_SIDE = 4
@@ -139,10 +140,12 @@ def ours(where: str) -> Iterator[None]:
             hint="is there room, and may lakebed write there? Then run again: nothing is lost",
         ) from error
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+        if not is_spark_error(error):
             raise
-        said = str(error).strip().splitlines() or ["no reason given"]
-        raise _spark_failed(said[0], where) from error
+        said = (str(error).strip().splitlines() or ["no reason given"])[0]
+        if said.startswith("An error occurred while calling"):  # py4j's way of saying nothing
+            said = first_sentence(error)
+        raise _spark_failed(said, where) from error
 
 
 def _spark_failed(said: str, where: str) -> BatchError:

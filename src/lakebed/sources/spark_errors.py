@@ -6,7 +6,7 @@ import re
 
 from lakebed.errors import BatchError
 
-_CAUSED = re.compile(r"^Caused by: (?:[\w$]+\.)+([\w$]+)(?:: (.+))?$", re.MULTILINE)
+_CAUSED = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+([\w$]+)(?:: (.+))?$", re.MULTILINE)
 _READING = re.compile(
     r"FAILED_READ_FILE|CANNOT_READ_FILE|EOFException|ZipException|ZstdIOException|not a Parquet file|Parquet(Decoding|CorruptedFile)"
     r"|Malformed|MALFORMED|TextParsingException|CharConversion|CharacterCoding|corrupt|unexpected end of (stream|file)",
