@@ -61,3 +61,7 @@ def test_G5_where_no_file_can_be_read_the_batch_fails(spark: SparkSession, tmp_p
     rows = source.read(spark, [*files, put(tmp_path, "in/good.csv")])
     assert rows.frame.where("_lb_bad is not null").count() == 2
     assert "in/0.csv was set aside" in rows.notes[0]
+    kept = {"kind": "snapshot", "key": ["id"], "on_bad_rows": "quarantine"}
+    states = FileSource(dataset(schema="id bigint", feed=kept), LocalFolder(tmp_path))
+    with pytest.raises(BatchError, match="none of the columns"):  # its rows would read as deleted
+        states.read(spark, [*files, put(tmp_path, "in/good.csv")])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.sources.datasets import dataset, put
 
-from lakebed.errors import BatchError, ManifestError
+from lakebed.control import BatchPlan, Input
+from lakebed.errors import BatchError, ManifestError, TableError
 from lakebed.manifest import Project, Spark
 from lakebed.runner import anything_new, recover, retry, run_project, skip, status
+from lakebed.runner.plan_records import PlanRecords
 from lakebed.runner.templates import filled_in
 from lakebed.sources import FileSource
 from lakebed.sources.formats import read_files
@@ -116,3 +119,24 @@ def test_a_whole_project_in_another_file_system(spark: SparkSession, elsewhere: 
     template = replace(project, datasets=(dataset("in/{n}.csv").model_copy(update={"name": "demo.{n}"}),))
     with pytest.raises(ManifestError, match="template"):
         filled_in(template)
+
+
+def test_plans_elsewhere_are_kept_once(spark: SparkSession, elsewhere: Path, tmp_path: Path) -> None:
+    place = f"viewfs://elsewhere/files/{tmp_path.name}/t__lakebed/batches"
+    first, other = (
+        BatchPlan("d.t", 1, (Input(path, 1, 1),), datetime(2026, 1, 1, tzinfo=UTC)) for path in "ab"
+    )
+    PlanRecords(place, lambda: spark).keep(first)
+    again = PlanRecords(place, lambda: spark)
+    again.keep(first)
+    assert list(again.after(0)) == [first]
+    with pytest.raises(TableError, match="was planned before, with other inputs"):
+        again.keep(other)
+    again.drop(1)
+    assert list(again.after(0)) == []
+    again.keep(other)
+    assert list(PlanRecords(place, lambda: spark).after(0)) == [other]
+    broken = elsewhere / tmp_path.name / "t__lakebed" / "batches" / "part-broken.txt"
+    broken.write_text("{\n")
+    with pytest.raises(TableError, match="cannot be read"):
+        list(PlanRecords(place, lambda: spark).after(0))

@@ -58,6 +58,11 @@ def _within(files_: Iterable[FoundFile], *, files: int, size: int) -> list[Found
     return taken
 
 
+def may_set_aside(dataset: Dataset) -> bool:
+    """Whether a file that cannot be read may be set aside (G5). Never a part of a snapshot: all its rows would read as deleted."""
+    return dataset.feed.on_bad_rows == "quarantine" and not isinstance(dataset.feed, Snapshot)
+
+
 def _folder(file: FoundFile) -> str:
     return file.path.rpartition("/")[0]
 

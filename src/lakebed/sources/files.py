@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakebed.errors import BatchError, TransientError
 from lakebed.manifest import Dataset, LandingFiles
-from lakebed.sources.batches import batch_time, in_order, next_files
+from lakebed.sources.batches import batch_time, in_order, may_set_aside, next_files
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.source import Look, Rows
 from lakebed.sources.spark_errors import first_sentence, is_about_reading, is_spark_error, unreadable_file
@@ -128,7 +128,7 @@ class FileSource:
                 raise
             first, why = next(iter(broken.items()))
             where = f"{self.dataset.name}, {first}"
-            if self.dataset.feed.on_bad_rows != "quarantine" or set(broken) <= set(self._unreadable):
+            if not may_set_aside(self.dataset) or set(broken) <= set(self._unreadable):
                 raise unreadable_file(why, where) from error
             self._unreadable |= broken
             raise TransientError(

@@ -10,6 +10,7 @@ import bz2
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ from lakebed.sources.spark_errors import unreadable_file
 
 _UNKNOWN = (".lz4", ".snappy", ".deflate", ".xz", ".zip")
 _ZSTD = ".zst"
+_UNDECODED = re.compile(
+    r"[\udc80-\udcff]"
+)  # what Python puts in place of bytes that it cannot decode: records to come may have some
 _LINES, _LONGEST_LINE = 100, 2**20
 
 
@@ -68,6 +72,8 @@ def read_header(file: Start, options: Mapping[str, str], *, where: str) -> list[
     if first is None:
         return None
     names = [name.strip() for name in first]
+    if any(_UNDECODED.search(name) for name in names):
+        raise _undecodable(where)
     seen: set[str] = set()
     for place, name in enumerate(names, start=1):
         if not name:
@@ -87,6 +93,15 @@ def read_header(file: Start, options: Mapping[str, str], *, where: str) -> list[
     return names
 
 
+def _undecodable(where: str) -> BatchError:
+    return BatchError(
+        "the header cannot be decoded",
+        code="unreadable_file",
+        where=where,
+        hint="name the file's encoding: options: {encoding: …}",
+    )
+
+
 def _refused(what: str, code: str, where: str) -> BatchError:
     return BatchError(what, code=code, where=where, hint="have the file written anew with other column names")
 
@@ -100,12 +115,7 @@ def first_record(file: Start, options: Mapping[str, str], *, where: str) -> list
                 if record and not (comment and record[0].startswith(comment)):
                     return record
     except UnicodeDecodeError:
-        raise BatchError(
-            "the header cannot be decoded",
-            code="unreadable_file",
-            where=where,
-            hint="name the file's encoding: options: {encoding: …}",
-        ) from None
+        raise _undecodable(where) from None
     except (csv.Error, OSError, EOFError, zlib.error) as error:
         raise BatchError(
             f"the header cannot be read: {error}",
@@ -138,7 +148,7 @@ def _opened(file: Start, options: Mapping[str, str], where: str) -> IO[str]:
             hint="deliver them plain, or as .gz, .bz2 or .zst",
         )
     try:
-        return io.TextIOWrapper(file.opened(), encoding=encoding, newline="")
+        return io.TextIOWrapper(file.opened(), encoding=encoding, errors="surrogateescape", newline="")
     except LookupError:
         raise BatchError(
             f"there is no encoding {encoding!r}", where=where, hint="name a known one: options: {encoding: …}"

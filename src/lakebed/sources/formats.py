@@ -22,7 +22,7 @@ from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
 from lakebed.manifest import Dataset, Dms, LandingFiles
 from lakebed.sources import encodings, envelopes
-from lakebed.sources.batches import EPOCH
+from lakebed.sources.batches import EPOCH, may_set_aside
 from lakebed.sources.declared import BAD_CAST, UNREADABLE, Reader, fields_of, typed
 from lakebed.sources.envelopes import dms_files
 from lakebed.sources.first_bytes import Start, first_record, read_header, starts_with
@@ -116,7 +116,7 @@ def _tried(reading: _Reading, unreadable: Mapping[str, str] | None) -> DataFrame
 def _set_aside(readings: Sequence[_Reading], tried: Sequence[DataFrame | BatchError]) -> list[DataFrame]:
     """The frames, and in place of each that could not be had a frame with one bad row, which says why (G5)."""
     errors = [one for one in tried if isinstance(one, BatchError)]
-    allowed = readings[0].dataset.feed.on_bad_rows == "quarantine" and len(errors) < len(tried)
+    allowed = may_set_aside(readings[0].dataset) and len(errors) < len(tried)
     if errors and not allowed:
         raise errors[0]
     frames = []
