@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lakebed.jars import postgresql_jar
 from lakebed.session import end, session
 
 if TYPE_CHECKING:
@@ -40,9 +42,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that Spark knows as viewfs://elsewhere/files: another file system, as far as lakebed can see."""
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory, elsewhere: Path) -> Iterator[SparkSession]:
     """A local session over an empty warehouse; started when the first test asks for it."""
-    warehouse = tmp_path_factory.mktemp("warehouse")
-    running = session("local[2]", SMALL | {"spark.sql.warehouse.dir": str(warehouse)})
+    settings = {
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.jars": str(postgresql_jar()),
+        "spark.hadoop.fs.viewfs.mounttable.elsewhere.link./files": elsewhere.as_uri(),
+    }
+    running = session("local[2]", SMALL | settings)
     yield running
     end(running)

@@ -41,6 +41,8 @@ PRIVATE_PLACES = {"session.py": "starts and ends the JVM"}
 COLLECT_PLACES = {
     "tables/staging.py": "one row per partition of the write set, to number its rows",
     "cli/rows.py": "the rows that a person wants to see, all of them if asked",
+    "sources/remote_folder.py": "names of files: on the driver they are what os.scandir gives",
+    "runner/plan_records.py": "one line per planned batch",
 }
 SQL_PLACES = {"tables/": "the Delta edge: names are quoted there, values are literals made there"}
 

@@ -90,6 +90,13 @@ def test_the_lock_fits_the_pinned_packages() -> None:
     ]
 
 
+def test_the_driver_of_a_database_is_locked_too_and_is_none_of_deltas() -> None:
+    (driver,) = jars.locked_jars("org.postgresql")
+    assert driver.file_name.startswith("org.postgresql_postgresql-42.")
+    assert jars.postgresql_jar().name == driver.file_name
+    assert driver not in jars.locked_jars()
+
+
 def test_fetches_the_two_jars_once_and_keeps_nothing_else(
     cache: Path, conf: dict[str, str], fetches: list[list[str]], originals: tuple[Path, ...]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Delta's two jars: fetched once with Spark's own resolver, kept in the cache, checked at every start.
+"""Delta's two jars and PostgreSQL's driver: fetched once with Spark's own resolver, kept in the cache, checked at every use.
 
 Which jars, and what they must hash to, stands in `jars.lock`. No address does: the resolver asks where the
 user's Spark asks for packages (spark-defaults.conf, `spark.jars.ivySettings`, `spark.jars.repositories`, the
@@ -22,7 +22,10 @@ from lakebed.errors import SetupError
 from lakebed.java import require_java
 
 # What Delta's pom asks for besides is part of pyspark already, or serves other engines.
-_NOT_NEEDED = "org.*:*,com.*:*,commons-*:*,javax.*:*,io.airlift:*,io.unitycatalog:*,io.delta:delta-kernel-*"
+_NOT_NEEDED = {
+    "io.delta": "org.*:*,com.*:*,commons-*:*,javax.*:*,io.airlift:*,io.unitycatalog:*,io.delta:delta-kernel-*",
+    "org.postgresql": "org.checkerframework:*",
+}
 _RESOLVER_SETTINGS = ("spark.jars.ivySettings", "spark.jars.repositories")
 _CAUSES = (
     "Server access error",
@@ -52,6 +55,10 @@ class Jar:
         group, artifact, version = self.coordinates.split(":")
         return f"{group}_{artifact}-{version}.jar"
 
+    @property
+    def group(self) -> str:
+        return self.coordinates.partition(":")[0]
+
     def is_whole(self, folder: Path) -> bool:
         """Whether this jar is in the folder, byte for byte as locked."""
         try:
@@ -61,11 +68,12 @@ class Jar:
             return False
 
 
-def locked_jars() -> tuple[Jar, ...]:
-    """The lines of jars.lock."""
+def locked_jars(group: str = "io.delta") -> tuple[Jar, ...]:
+    """The lines of jars.lock, of one group."""
     text = resources.files("lakebed").joinpath("jars.lock").read_text(encoding="utf-8")
     rows = (line.split() for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    return tuple(Jar(sha256, coordinates) for sha256, coordinates in rows)
+    every = (Jar(sha256, coordinates) for sha256, coordinates in rows)
+    return tuple(jar for jar in every if jar.group == group)
 
 
 def delta_jars(conf: Mapping[str, str] | None = None) -> tuple[Path, ...]:
@@ -73,7 +81,15 @@ def delta_jars(conf: Mapping[str, str] | None = None) -> tuple[Path, ...]:
 
     `conf` may hold the resolver's settings, under Spark's names for them.
     """
-    jars = locked_jars()
+    return _in_cache(locked_jars(), conf)
+
+
+def postgresql_jar(conf: Mapping[str, str] | None = None) -> Path:
+    """Path of PostgreSQL's driver, in the same way. Only for those who read from such a database."""
+    return _in_cache(locked_jars("org.postgresql"), conf)[0]
+
+
+def _in_cache(jars: Sequence[Jar], conf: Mapping[str, str] | None) -> tuple[Path, ...]:
     folder = cache_folder("jars")
     if missing := [jar for jar in jars if not jar.is_whole(folder)]:
         _fetch(missing, folder, conf or {})
@@ -103,7 +119,12 @@ def _resolve(jars: Sequence[Jar], into: Path, conf: Mapping[str, str]) -> str:
         name: conf[name] for name in _RESOLVER_SETTINGS if name in conf
     }
     command = [str(Path(home, "bin", "spark-submit")), "--master", "local[1]", "--deploy-mode", "client"]
-    command += ["--packages", ",".join(jar.coordinates for jar in jars), "--exclude-packages", _NOT_NEEDED]
+    command += [
+        "--packages",
+        ",".join(jar.coordinates for jar in jars),
+        "--exclude-packages",
+        _NOT_NEEDED[jars[0].group],
+    ]
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     command += ["--class", "org.apache.spark.deploy.SparkSubmit", "spark-internal", "--version"]
@@ -131,7 +152,7 @@ def _not_fetched(jar: Jar, folder: Path, told: str) -> SetupError:
             code="jar_differs",
             hint="look at what your mirror serves under these coordinates",
         )
-    what = f"Delta's jar {jar.coordinates} could not be fetched."
+    what = f"The jar {jar.coordinates} could not be fetched."
     return SetupError(what, code="jar_not_fetched", hint=_MIRRORS, sample=_reason(told))
 
 

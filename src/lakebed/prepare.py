@@ -1,4 +1,4 @@
-"""Makes beforehand what a start would otherwise wait for: Delta's jars and the class archive.
+"""Makes beforehand what a start would otherwise wait for: the jars and the class archive.
 
 `python -m lakebed.prepare` is the last step of `make setup`, and a good one in a container's recipe.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from lakebed.archive import archive_options, keep_archive, options_to_use
 from lakebed.cache import cache_folder
 from lakebed.errors import LakebedError
-from lakebed.jars import delta_jars
+from lakebed.jars import delta_jars, postgresql_jar
 from lakebed.java import require_java
 from lakebed.session import end, session
 
@@ -21,6 +21,7 @@ from lakebed.session import end, session
 def prepare() -> bool:
     """Fetches the jars and builds the archive, where they are missing; whether there is an archive now."""
     java, jars = require_java(), delta_jars()
+    postgresql_jar()
     if archive_options(java, jars):
         return True
     with tempfile.TemporaryDirectory(prefix="build-", dir=cache_folder("classes")) as own:

@@ -25,7 +25,7 @@ def test_validate_for_scripts(lakebed: Lakebed, project: Path) -> None:
             "dataset": "demo.cities",
             "feed": "snapshot",
             "history": "log",
-            "files": "demo/cities/{date:%Y-%m-%d}.csv",
+            "source": "demo/cities/{date:%Y-%m-%d}.csv",
         }
     ]
 

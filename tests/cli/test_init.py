@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Lakebed
 
-from lakebed.manifest import load_project
+from lakebed.manifest import LandingFiles, load_project
 
 
 def test_writes_a_project_that_is_right(lakebed: Lakebed, tmp_path: Path) -> None:
@@ -18,6 +18,7 @@ def test_writes_a_project_that_is_right(lakebed: Lakebed, tmp_path: Path) -> Non
     assert project.name == "shop"
     (dataset,) = project.datasets
     assert dataset.name == "demo.cities"
+    assert isinstance(dataset.source, LandingFiles)
     (landed,) = (tmp_path / "shop" / "landing").rglob("*.csv")
     assert (
         dataset.source.pattern.match(landed.relative_to(tmp_path / "shop" / "landing").as_posix()) is not None

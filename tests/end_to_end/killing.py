@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,11 +61,12 @@ class Killed:
     moments: list[str] = field(default_factory=list)
 
 
-def make_project(folder: Path, seed: int, days: int, datasets: dict[str, str]) -> Path:
-    """A project whose files depend on the seed alone: two changed, one gone, one new a day, and late changes."""
+def make_project(folder: Path, seed: int, days: int, datasets: dict[str, str], control: str = "") -> Path:
+    """A project whose files depend on the seed alone: two changed, one gone, one new a day, and late changes. Datasets are
+    called `cities…` or `people…`."""
     chance = random.Random(seed)
     (folder / "datasets").mkdir(parents=True)
-    (folder / "lakebed.yaml").write_text(PROJECT)
+    (folder / "lakebed.yaml").write_text(PROJECT + (f"control: {control}\n" if control else ""))
     for name, manifest in datasets.items():
         (folder / "datasets" / f"{name}.yaml").write_text(manifest)
         (folder / "landing" / name).mkdir(parents=True)
@@ -80,10 +82,10 @@ def make_project(folder: Path, seed: int, days: int, datasets: dict[str, str]) -
         for n in range(6):
             lsn = max(1, day * 10 + n - chance.choice([0, 0, 0, 15]))
             people.append(f"{chance.randrange(8)},name {chance.randrange(4)},{lsn},{chance.choice('UUUD')}")
-        for name, lines in (("cities", cities), ("people", people)):
-            if name in datasets:
-                path = folder / "landing" / name / f"2024-01-{day:02}.csv"
-                path.write_text("\n".join(lines) + "\n")
+        for name in datasets:
+            lines = cities if name.startswith("cities") else people
+            path = folder / "landing" / name / f"2024-01-{day:02}.csv"
+            path.write_text("\n".join(lines) + "\n")
     return folder
 
 
@@ -137,7 +139,9 @@ def wait_for_trace(process: subprocess.Popen[str], project: Path, before: set[Pa
         time.sleep(0.02)
 
 
-def kill_often(project: Path, seed: int, kills: int, longest_wait: float) -> Killed:
+def kill_often(
+    project: Path, seed: int, kills: int, longest_wait: float, after_kill: Callable[[], None] | None = None
+) -> Killed:
     """Start and kill runs, until so many were killed or one has nothing left to do. None is left running."""
     chance, met, started = random.Random(seed), Killed(), list[subprocess.Popen[str]]()
     try:
@@ -155,6 +159,8 @@ def kill_often(project: Path, seed: int, kills: int, longest_wait: float) -> Kil
             done, planned = batches(project)
             met.open_plans += planned > done
             whom = "Python alone" if alone else "Python and JVM"
+            if after_kill is not None:
+                after_kill()
             met.moments.append(f"{whom} {wait:.2f} s into its work: {planned} batches planned, {done} done")
     finally:
         for process in started:

@@ -16,10 +16,12 @@ from lakebed.manifest import (
     Dataset,
     Debezium,
     Dms,
+    Jdbc,
+    JdbcQuery,
+    LandingFiles,
     Ledger,
     Log,
     Snapshot,
-    Source,
     Updates,
     Versions,
     load_project,
@@ -48,11 +50,35 @@ def test_the_examples_load(write_project: WriteProject) -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [ProjectFile, Dataset, Source, Append, Ledger, Snapshot, Updates, Changes, Log, Current, Versions],
+    [
+        ProjectFile,
+        Dataset,
+        LandingFiles,
+        JdbcQuery,
+        Append,
+        Ledger,
+        Snapshot,
+        Updates,
+        Changes,
+        Log,
+        Current,
+        Versions,
+    ],
 )
 def test_every_option_is_on_the_page(model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         assert re.search(rf"\b{field.alias or name}\b", PAGE), name
+
+
+SOURCES = (Path(__file__).parents[2] / "docs" / "sources.md").read_text(encoding="utf-8")
+
+
+def test_every_option_of_a_database_is_on_the_page_of_sources(write_project: WriteProject) -> None:
+    for name in Jdbc.model_fields:
+        assert re.search(rf"`{name}`", SOURCES), name
+    (example,) = re.findall(r"```yaml\n(.*?)```", SOURCES, flags=re.DOTALL)
+    root = write_project({"datasets/crm.people.yaml": example})
+    assert load_project(root, environment={"CRM_PASSWORD": "x"}).dataset("crm.people").feed.kind == "snapshot"
 
 
 ENVELOPES = (Path(__file__).parents[2] / "docs" / "envelopes.md").read_text(encoding="utf-8")

@@ -112,7 +112,7 @@ def test_what_it_does_not_go_with(envelope: object, more: dict[str, Any], field:
 
 def test_editors_know_the_name_and_the_mapping() -> None:
     schema = json_schema("dataset")
-    name, mapping = schema["$defs"]["Source"]["properties"]["envelope"]["anyOf"]
+    name, mapping = schema["$defs"]["LandingFiles"]["properties"]["envelope"]["anyOf"]
     assert name == {"enum": ["plain", "debezium", "dms"]}
     assert len(mapping["oneOf"]) == 3
     assert set(schema["$defs"]["Debezium"]["properties"]) == set(Debezium.model_fields)

@@ -20,7 +20,7 @@ def test_a_dataset_has_its_names_as_they_are_written() -> None:
         "partition_by",
         "files",
     ]
-    assert "schema" in schema["$defs"]["Source"]["properties"]
+    assert "schema" in schema["$defs"]["LandingFiles"]["properties"]
     assert schema["$defs"]["FromPath"]["required"] == ["from", "part"]
     assert schema["$defs"]["Changes"]["required"] == ["kind", "key"]
     assert set(schema["$defs"]["Versions"]["properties"]) == set(Versions.model_fields)

@@ -11,7 +11,16 @@ import pytest
 from tests.manifest.conftest import CUSTOMERS, PROJECT, WriteProject
 
 from lakebed.errors import ManifestError
-from lakebed.manifest import FromColumn, FromPath, ProblemsError, Project, Snapshot, Versions, load_project
+from lakebed.manifest import (
+    FromColumn,
+    FromPath,
+    LandingFiles,
+    ProblemsError,
+    Project,
+    Snapshot,
+    Versions,
+    load_project,
+)
 
 
 def test_everything_that_is_written_arrives(write_project: WriteProject) -> None:
@@ -23,6 +32,7 @@ def test_everything_that_is_written_arrives(write_project: WriteProject) -> None
     assert (project.spark.master, project.spark.conf) == ("local[*]", {"spark.sql.shuffle.partitions": "4"})
     (customers,) = project.datasets
     assert customers.name == "crm.customers"
+    assert isinstance(customers.source, LandingFiles)
     assert customers.source.format == "csv"
     assert customers.source.options == {"header": "true"}
     assert customers.source.event_time == FromPath(part="date")
@@ -154,3 +164,15 @@ def test_G12_a_partition_may_be_made_of_a_time(write_project: WriteProject) -> N
         load("{from: since, format: '%Y-%m'}")
     with pytest.raises(ProblemsError, match="expected a column, or one made of a time"):
         load("'%Y-%m'")
+
+
+def test_manifests_may_stand_in_folders_of_their_own(write_project: WriteProject) -> None:
+    other = CUSTOMERS.replace("crm.customers", "crm.others")
+    root = write_project({"datasets/crm/others.yaml": other, "datasets/.draft/x.yaml": "nonsense: ["})
+    assert [one.name for one in load_project(root, environment={}).datasets] == [
+        "crm.customers",
+        "crm.others",
+    ]
+    (root / "datasets" / "crm" / "more.yml").write_text(other)
+    with pytest.raises(ProblemsError, match=r"datasets/crm/more\.yml"):
+        load_project(root, environment={})

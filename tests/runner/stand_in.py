@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tests.sources.datasets import put
 
@@ -14,7 +13,7 @@ from lakebed.control import ControlStore, open_store
 from lakebed.errors import BatchError
 from lakebed.manifest import Dataset, Project, Spark
 from lakebed.runner import Edges, RunOutcome, run_project
-from lakebed.sources import FoundFile
+from lakebed.sources import AnySource, FileSource, LocalFolder
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -126,20 +125,20 @@ class World:
         self.clock += timedelta(seconds=1)
         return self.clock
 
-    def open_table(self, _spark: Any, dataset: Dataset, path: Path) -> MemoryTable:
-        assert (
-            path == self.root / "warehouse" / dataset.name.partition(".")[0] / dataset.name.partition(".")[2]
-        )
+    def open_table(self, _spark: Any, dataset: Dataset, path: str) -> MemoryTable:
+        assert path == str(self.root / "warehouse" / dataset.name.replace(".", "/"))
         return self.tables[dataset.name]
 
-    def read(self, _spark: Any, _dataset: Dataset, _root: Path, files: Sequence[FoundFile]) -> Any:
-        return MemoryRows([file.path for file in files])
+    def open_source(self, dataset: Dataset, landing: str, _spark: Any) -> AnySource:
+        source: Any = FileSource(dataset, LocalFolder(Path(landing)))
+        source.read = lambda _spark, files: MemoryRows([file.path for file in files])
+        return cast("AnySource", source)
 
     @property
     def edges(self) -> Edges:
         return Edges(
             open_table=self.open_table,
-            read=self.read,
+            open_source=self.open_source,
             pause=self.pauses.append,
             session=lambda spark: spark,
             set_for_size=lambda *_: None,

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from lakebed.runner import sessions
-from lakebed.sources import FoundFile
 
 
 class Settings(dict[str, str]):
@@ -24,12 +23,16 @@ class Settings(dict[str, str]):
 def test_little_data_is_not_worth_compiling_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "SMALL_BATCH", 10)
     monkeypatch.setattr(sessions, "SMALL_TABLE", 10)
-    session, table = Settings(), tmp_path / "db" / "t"
-    sessions.set_for_size(session, [FoundFile("a", 5, 0)], table)
+    session, table = Settings(), str(tmp_path / "db" / "t")
+    sessions.set_for_size(session, 5, table)
     assert session == sessions.FOR_LITTLE
-    sessions.set_for_size(session, [FoundFile("a", 50, 0)], table)
+    sessions.set_for_size(session, 50, table)
     assert session == sessions.FOR_MUCH
     (tmp_path / "db" / "t__journal").mkdir(parents=True)
     (tmp_path / "db" / "t__journal" / "file").write_bytes(b"x" * 50)
-    sessions.set_for_size(session, [FoundFile("a", 5, 0)], table)
+    sessions.set_for_size(session, 5, table)
+    assert session == sessions.FOR_MUCH
+    sessions.set_for_size(session, None, str(tmp_path / "db" / "small"))
+    assert session == sessions.FOR_MUCH
+    sessions.set_for_size(session, 5, "s3a://lake/db/t")
     assert session == sessions.FOR_MUCH

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.runner.stand_in import World
 
-from lakebed.manifest import compile_pattern
+from lakebed.manifest import LandingFiles, compile_pattern
 from lakebed.manifest.patterns import PatternError
 from lakebed.runner.templates import filled_in
 
@@ -42,7 +42,9 @@ def test_every_table_that_has_landed_is_a_dataset(tmp_path: Path) -> None:
         "not taken: a/crm/no-name/5.csv: no name of a table can be made of a, crm, no-name",
         "not taken: a/crm/no-name/5.csv: no name of a table can be made of crm, no-name",
     ]
-    assert project.dataset("a_crm.orders").source.files == "a/crm/orders/{partitions}/{file}.csv"
+    source = project.dataset("a_crm.orders").source
+    assert isinstance(source, LandingFiles)
+    assert source.files == "a/crm/orders/{partitions}/{file}.csv"
 
 
 def test_partitions_in_the_path_are_columns() -> None:

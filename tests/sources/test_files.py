@@ -11,17 +11,20 @@ import pytest
 from tests.sources.datasets import SNAPSHOT, dataset, put
 
 from lakebed.errors import BatchError, ManifestError
-from lakebed.sources import (
-    FoundFile,
-    event_time,
-    find_files,
-    local_folder,
-    near_misses,
-    next_files,
-    unchanged,
-)
+from lakebed.manifest import Dataset
+from lakebed.sources import FileSource, FoundFile, LocalFolder, local_folder
+from lakebed.sources.batches import event_time, in_order
+from lakebed.sources.batches import next_files as next_of_ordered
 
 DATED: dict[str, Any] = {"files": "in/{day:%Y%m%d}.csv", "event_time": {"from": "path", "part": "day"}}
+
+
+def find_files(root: Path, of: Dataset) -> list[FoundFile]:
+    return FileSource(of, LocalFolder(root)).find()
+
+
+def next_files(of: Dataset, files: list[FoundFile]) -> list[FoundFile]:
+    return next_of_ordered(of, in_order(of, files))
 
 
 def paths(files: list[FoundFile]) -> list[str]:
@@ -137,9 +140,9 @@ def test_files_wait_for_their_marker(tmp_path: Path) -> None:
 def test_names_that_nearly_fit_are_told(tmp_path: Path) -> None:
     put(tmp_path, "in/20240231.csv")
     put(tmp_path, "in/readme.txt")
-    assert near_misses(tmp_path, dataset(**DATED)) == [
-        "in/20240231.csv: day: '20240231' is no time of the format %Y%m%d"
-    ]
+    source = FileSource(dataset(**DATED), LocalFolder(tmp_path))
+    assert source.find() == []
+    assert source.remarks() == ["not taken: in/20240231.csv: day: '20240231' is no time of the format %Y%m%d"]
 
 
 def test_G3_a_batch_has_one_event_time(tmp_path: Path) -> None:
@@ -169,19 +172,20 @@ def test_G3_event_time_from_the_path_the_file_or_nowhere(tmp_path: Path) -> None
 
 def test_G10_a_planned_file_must_be_as_it_was(tmp_path: Path) -> None:
     file = put(tmp_path, "in/a.csv", modified=1_700_000_000)
-    unchanged(tmp_path, [file], dataset="demo.things")
+    source = FileSource(dataset(), LocalFolder(tmp_path))
+    source.check([file])
     put(tmp_path, "in/a.csv", modified=1_700_000_001)
     with pytest.raises(BatchError, match="has changed") as caught:
-        unchanged(tmp_path, [file], dataset="demo.things")
+        source.check([file])
     assert caught.value.code == "input_changed"
     (tmp_path / "in" / "a.csv").unlink()
     with pytest.raises(BatchError, match="is gone"):
-        unchanged(tmp_path, [file], dataset="demo.things")
+        source.check([file])
 
 
 def test_folders_and_addresses(tmp_path: Path) -> None:
     assert local_folder(str(tmp_path), setting="landing") == tmp_path
     assert local_folder("file:///some/a%20b", setting="landing") == Path("/some/a b")
     for address in ("s3a://bucket/raw", "file://elsewhere/raw"):
-        with pytest.raises(ManifestError, match="only folders of this machine"):
+        with pytest.raises(ManifestError, match="folders of this machine"):
             local_folder(address, setting="landing")

@@ -14,14 +14,14 @@ from tests.sources.datasets import dataset, put
 
 from lakebed.errors import BatchError
 from lakebed.manifest import Dataset
-from lakebed.sources import FoundFile
-from lakebed.sources.formats import Rows, read_files
+from lakebed.sources import FoundFile, LocalFolder, Rows
+from lakebed.sources.formats import read_files
 
 MARKS = ("_lb_bad", "_lb_raw", "_lb_file", "_lb_line", "_lb_position")
 
 
 def read(spark: SparkSession, root: Path, of: Dataset, *files: FoundFile) -> Rows:
-    return read_files(spark, of, root, files)
+    return read_files(spark, of, LocalFolder(root), files)
 
 
 def in_order(rows: Rows) -> list[Row]:
@@ -78,7 +78,7 @@ def test_a_column_that_is_not_declared_is_not_read_and_said(spark: SparkSession,
     of = dataset(schema="id bigint")
     rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "id,secret\n1,x\n"))
     assert data(rows) == [(1,)]
-    assert rows.notes == ("the column 'secret' is in the files, but not in source.schema: it is not read",)
+    assert rows.notes == ("the column 'secret' is in the source, but not in source.schema: it is not read",)
 
 
 def test_G5_a_bad_cast_makes_a_bad_row_never_a_null(spark: SparkSession, tmp_path: Path) -> None:
@@ -142,6 +142,28 @@ def test_dialects(spark: SparkSession, tmp_path: Path, text: bytes, options: dic
     assert data(read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))) == [("x", 1)]
 
 
+def test_G5_bytes_that_are_no_utf_8_make_a_bad_row(spark: SparkSession, tmp_path: Path) -> None:
+    text = b"id,n\xc3\xa4me\n1,\xc3\xbc\n2,f\xfcr\n3,\xef\xbf\xbd\n\xe9\n"
+    rows = read(spark, tmp_path, dataset(schema="id int, näme string"), put(tmp_path, "in/a.csv", text))
+    assert [row for row, why in zip(data(rows), [None, "bad", None, "bad"], strict=True) if not why] == [
+        (1, "ü"),
+        (3, "\ufffd"),  # the sign itself may well be in the data
+    ]
+    assert [(why, line) for why, _, line in bad(rows)] == [("unreadable", 3), ("unreadable", 5)]
+    assert bad(rows)[0][1] == "2,f\ufffdr"
+    plain = dataset(options={"header": False}, schema="name string")
+    file = put(tmp_path, "in/b.csv", b"\xef\xbb\xbf\xc3\xbc\n\xff\n")
+    assert data(read(spark, tmp_path, plain, file))[0] == ("ü",)
+    latin = dataset(options={"encoding": "ISO-8859-1"})
+    assert data(read(spark, tmp_path, latin, put(tmp_path, "in/c.csv", b"a\n\xfc\n"))) == [("ü",)]
+
+
+def test_G5_a_folder_that_does_not_fit_its_type_makes_bad_rows(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset("in/year={year}/{file}.csv", schema="id int, year int")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/year=soon/a.csv", "id\n1\n"))
+    assert bad(rows) == [("bad_cast", "(the path) year=soon", 2)]
+
+
 def test_without_a_header_columns_come_by_place(spark: SparkSession, tmp_path: Path) -> None:
     file = put(tmp_path, "in/a.csv", "1,x\n2,y\n")
     rows = read(spark, tmp_path, dataset(options={"header": False}, schema="id int, name string"), file)
@@ -153,6 +175,20 @@ def test_without_a_header_columns_come_by_place(spark: SparkSession, tmp_path: P
 def test_compressed_files(spark: SparkSession, tmp_path: Path) -> None:
     file = put(tmp_path, "in/a.csv.gz", gzip.compress(b"name,id\nx,1\n"))
     assert data(read(spark, tmp_path, dataset(schema="id int, name string"), file)) == [(1, "x")]
+
+
+# Made with `zstd -19` from "name,id\nx,1\n" and from '[{"id":3,"n":"c"}]': Python cannot write them.
+ZSTD_CSV = bytes.fromhex("28b52ffd04686100006e616d652c69640a782c310aa25a065b")
+ZSTD_JSON = bytes.fromhex("28b52ffd04689100005b7b226964223a332c226e223a2263227d5d132f83ce")
+
+
+def test_files_packed_as_zstandard(spark: SparkSession, tmp_path: Path) -> None:
+    file = put(tmp_path, "in/a.csv.zst", ZSTD_CSV)
+    assert data(read(spark, tmp_path, dataset(schema="id int, name string"), file)) == [(1, "x")]
+    of = dataset("in/{file}", format="json", schema="id bigint, n string")
+    assert data(read(spark, tmp_path, of, put(tmp_path, "in/b.json.zst", ZSTD_JSON))) == [(3, "c")]
+    with pytest.raises(BatchError, match="cannot be read"):
+        read(spark, tmp_path, dataset(), put(tmp_path, "in/c.csv.zst", ZSTD_CSV[:12]))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lakebed.cli.options import ResultFormat
 from lakebed.cli.output import Format, ShortFormat, print_rows, say, to_json
 from lakebed.cli.settings import settings
 from lakebed.dependencies.sql import leftovers
-from lakebed.manifest import AtLeast, Dataset, Derived, Project, json_schema
+from lakebed.manifest import AtLeast, Dataset, Derived, LandingFiles, Project, json_schema
 
 
 class Which(StrEnum):
@@ -44,7 +44,7 @@ def validate(
         print(to_json({**about, "derived": derived, "warnings": warnings}, indent=2))  # noqa: T201
         return
     if rows or not derived:
-        print_rows(["dataset", "feed", "history", "files"], rows, Format.TABLE)
+        print_rows(["dataset", "feed", "history", "source"], rows, Format.TABLE)
     if derived:
         print_rows(["dataset", "partition", "when", "computed from"], derived, Format.TABLE)
     for warning in warnings:
@@ -58,7 +58,7 @@ def _about(dataset: Dataset) -> dict[str, str]:
         "dataset": dataset.name,
         "feed": dataset.feed.kind,
         "history": dataset.history.kind,
-        "files": dataset.source.files,
+        "source": dataset.source.files if isinstance(dataset.source, LandingFiles) else "jdbc",
     }
 
 

@@ -11,7 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lakebed.cli.output import say
-from lakebed.manifest import Project
+from lakebed.jars import postgresql_jar
+from lakebed.manifest import JdbcQuery, Project
 from lakebed.runner.sessions import FOR_LITTLE
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ def spark_of(
             **(FOR_LITTLE if loads else {}),
             **project.spark.conf,
         }
+        if any(
+            isinstance(one.source, JdbcQuery) and one.source.jdbc.is_postgresql for one in project.datasets
+        ):
+            given = conf.get("spark.jars")
+            conf["spark.jars"] = ",".join([*([given] if given else []), str(postgresql_jar(conf))])
         mine = running() is None
         spark = session(project.spark.master, conf, short=short)
         if mine:

@@ -70,7 +70,7 @@ def watch(
 def _look(project: Project, spark: Callable[[], object], stop: threading.Event) -> None:
     """One look at the landing folder. Whatever goes wrong is said, and looked at again the next time."""
     try:
-        names = anything_new(project)
+        names = anything_new(project, spark=spark)
         if not names:
             return
         with progress(quiet=False) as shown:

@@ -286,7 +286,18 @@ class ControlStore:
     # Runs
 
     def start_run(self, dataset: str) -> int:
+        """A run begins, and whatever still counts as running has died: of one dataset, one run is at work at a time."""
+        r = schema.runs.c
+        died = {
+            "code": "died",
+            "what": "the run ended without a word: it was killed, or its machine went down",
+        }
         with transaction(self._engine, writes=True) as connection:
+            connection.execute(
+                schema.runs.update()
+                .where(r.dataset == dataset, r.state == "running")
+                .values(state="failed", finished_at=self._clock(), error=died)
+            )
             row = {"dataset": dataset, "state": "running", "started_at": self._clock(), "batches": 0}
             result = connection.execute(schema.runs.insert().values(row).returning(schema.runs.c.id))
             return int(result.scalar_one())

@@ -1,15 +1,6 @@
 """What a user writes: the options of feeds and histories, and a project's files."""
 
-from lakebed.manifest.dataset import (
-    Dataset,
-    Files,
-    FromColumn,
-    FromFile,
-    FromPath,
-    FromSystem,
-    Source,
-    SourceEventTime,
-)
+from lakebed.manifest.dataset import Dataset, Files
 from lakebed.manifest.derived import AtLeast, Dependency, Derived, Step, Substitution
 from lakebed.manifest.envelopes import AnyEnvelope, Debezium, Dms, Envelope, Plain
 from lakebed.manifest.feeds import Append, Changes, EventTimeColumn, Feed, Ledger, Snapshot, Updates
@@ -20,6 +11,17 @@ from lakebed.manifest.patterns import PathPattern, compile_pattern
 from lakebed.manifest.problems import Problem, ProblemsError
 from lakebed.manifest.project import Project, Spark
 from lakebed.manifest.shifts import Shift
+from lakebed.manifest.sources import (
+    FromColumn,
+    FromFile,
+    FromPath,
+    FromSystem,
+    Jdbc,
+    JdbcQuery,
+    LandingFiles,
+    Source,
+    SourceEventTime,
+)
 
 __all__ = [
     "AnyEnvelope",
@@ -42,6 +44,9 @@ __all__ = [
     "FromSystem",
     "History",
     "InitialValidFrom",
+    "Jdbc",
+    "JdbcQuery",
+    "LandingFiles",
     "Ledger",
     "Log",
     "PathPattern",

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    PlainSerializer,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, model_validator
 
 from lakebed.errors import OptionsError
-from lakebed.manifest.ddl import Column, DdlError, parse_ddl
 from lakebed.manifest.envelope_checks import check_envelope
-from lakebed.manifest.envelopes import Envelope, Plain, with_envelope
+from lakebed.manifest.envelopes import with_envelope
 from lakebed.manifest.explain import Explained, found_text, nearest
-from lakebed.manifest.feeds import EventTimeColumn, Feed, Snapshot
-from lakebed.manifest.formats import problem_with_column_format
+from lakebed.manifest.feeds import Append, EventTimeColumn, Feed, Snapshot
 from lakebed.manifest.histories import AnyFeed, History, check_combination
-from lakebed.manifest.options import Columns, Strict, Text, lower, wrong
+from lakebed.manifest.options import Columns, Size, Strict, lower, wrong
 from lakebed.manifest.partitions import Partitions
-from lakebed.manifest.patterns import PARTITIONS, PathPattern, PatternError, compile_pattern
+from lakebed.manifest.patterns import PARTITIONS
+from lakebed.manifest.sources import FromColumn, FromMessage, FromPath, LandingFiles, Source
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_NAME = 128
-_SIZE = re.compile(r"([1-9][0-9]*) ?(B|KiB|MiB|GiB)")
-_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-
-
 _PART_OF_NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -50,124 +36,7 @@ def _name(name: str) -> str:
     return name
 
 
-def _pattern(text: str) -> str:
-    try:
-        compile_pattern(text)
-    except PatternError as error:
-        raise wrong(f"the pattern cannot be used: {error}") from None
-    return text
-
-
-def _marker(name: str) -> str:
-    if not name.strip() or "/" in name or name in (".", ".."):
-        raise wrong(f"expected the name of a file such as _SUCCESS, found {found_text(name)}")
-    return name
-
-
-def _ddl(text: str) -> str:
-    try:
-        parse_ddl(text)
-    except DdlError as error:
-        raise wrong(f"the schema cannot be used: {error}") from None
-    return text
-
-
-def _setting(value: object) -> object:
-    """A setting of Spark or of one of its readers: whatever is written, Spark gets a text."""
-    if not isinstance(value, (str, int, float)):
-        raise wrong(f"expected a text, a number, true or false, found {found_text(value)}")
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _size(value: object) -> object:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if not found:
-        raise wrong(f"expected a size such as 128MiB (B, KiB, MiB, GiB), found {found_text(value)}")
-    return int(found[1]) * _UNITS[found[2]]
-
-
 DatasetName = Annotated[str, AfterValidator(_name)]
-Setting = Annotated[str, BeforeValidator(_setting), WithJsonSchema({"type": ["string", "number", "boolean"]})]
-Settings = dict[str, Setting]
-Size = Annotated[
-    int,
-    BeforeValidator(_size),
-    PlainSerializer(int),
-    WithJsonSchema({"type": ["string", "integer"], "examples": ["128MiB"]}),
-]
-
-
-class FromPath(Strict):
-    """A named part of the file's path, with a format."""
-
-    from_: Literal["path"] = Field(default="path", alias="from")
-    part: Text
-
-
-class FromColumn(Strict):
-    """A column of the rows."""
-
-    from_: Literal["column"] = Field(default="column", alias="from")
-    column: Text
-    format: Text | None = None
-
-    @field_validator("format")
-    @classmethod
-    def _check_format(cls, format_: str | None) -> str | None:
-        problem = problem_with_column_format(format_) if format_ is not None else None
-        if problem:
-            raise wrong(f"the format cannot be used: {problem}")
-        return format_
-
-
-class FromFile(Strict):
-    """The file's modification time."""
-
-    from_: Literal["file"] = Field(default="file", alias="from")
-
-
-class FromSystem(Strict):
-    """The batch's system time."""
-
-    from_: Literal["system"] = Field(default="system", alias="from")
-
-
-class FromMessage(Strict):
-    """The message's own time: for sources that have messages."""
-
-    from_: Literal["message"] = Field(default="message", alias="from")
-
-
-SourceEventTime = Annotated[
-    FromPath | FromColumn | FromFile | FromSystem | FromMessage, Field(discriminator="from_")
-]
-
-
-class Source(Strict):
-    """Files under the landing folder."""
-
-    files: Annotated[str, AfterValidator(_pattern)]
-    format: Literal["csv", "json", "ndjson", "parquet", "orc"]
-    options: Settings = Field(default_factory=dict)
-    schema_: Annotated[str, AfterValidator(_ddl)] | None = Field(default=None, alias="schema")
-    envelope: Envelope = Plain()
-    event_time: SourceEventTime | None = None
-    snapshot_unit: Literal["file", "folder", "time"] = "file"
-    max_files: Annotated[int, Field(ge=1)] = 100
-    max_bytes: Size = 4 * 2**30
-    on_changed_file: Literal["fail", "reload", "ignore"] = "fail"
-    wait_for: Annotated[str, AfterValidator(_marker)] | None = None
-
-    @cached_property
-    def pattern(self) -> PathPattern:
-        return compile_pattern(self.files)
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...] | None:
-        """The declared columns; None where the files tell."""
-        return parse_ddl(self.schema_) if self.schema_ is not None else None
 
 
 class Files(Strict):
@@ -210,6 +79,7 @@ class Dataset(Strict):
         be made of them."""
         name = _PART_OF_NAME.sub(lambda part: parts[part[1]], self.name)
         written = self.model_dump(by_alias=True, exclude_unset=True)
+        assert isinstance(self.source, LandingFiles)
         files = self.source.pattern.fixed(parts)
         return Dataset.model_validate(
             written | {"dataset": name, "source": {**written["source"], "files": files}}
@@ -239,14 +109,21 @@ def check_dataset(dataset: Dataset) -> Iterator[Explained]:
         where = ("history", "kind") if error.code == "unsupported_combination" else ("history", "track")
         yield Explained(where, error.what, error.hint, code=error.code)
     yield from _check_template(dataset)
-    yield from _check_event_time(dataset)
-    yield from _check_snapshot_unit(dataset)
+    if isinstance(dataset.source, LandingFiles):
+        yield from _check_path_time(dataset.source)
+        yield from _check_snapshot_unit(dataset, dataset.source)
+        yield from check_envelope(dataset, dataset.source)
+    elif isinstance(dataset.feed, Append):
+        what = "a query gives the complete state again and again, and 'append' would take it for new facts each time"
+        yield Explained(("feed", "kind"), what, "use snapshot; or ledger, updates or changes")
+    if dataset.source.event_time is not None and dataset.feed.event_time is not None:
+        what = "the event time is given twice: here and in 'source.event_time'"
+        yield Explained(("feed", "event_time"), what, "take one of them out")
     yield from _check_columns(dataset)
-    yield from check_envelope(dataset)
 
 
 def _check_template(dataset: Dataset) -> Iterator[Explained]:
-    formats = dataset.source.pattern.formats
+    formats = dataset.source.pattern.formats if isinstance(dataset.source, LandingFiles) else {}
     for part in dataset.name_parts:
         if part not in formats or formats[part] is not None or part == PARTITIONS:
             known = [name for name, format_ in formats.items() if format_ is None and name != PARTITIONS]
@@ -254,13 +131,13 @@ def _check_template(dataset: Dataset) -> Iterator[Explained]:
             yield Explained(("dataset",), what, nearest(part, known))
 
 
-def _check_event_time(dataset: Dataset) -> Iterator[Explained]:
-    time, here = dataset.source.event_time, ("source", "event_time")
+def _check_path_time(source: LandingFiles) -> Iterator[Explained]:
+    time, here = source.event_time, ("source", "event_time")
     if isinstance(time, FromMessage):
         hint = "for files use {from: path, part: ...}, {from: column, column: ...}, {from: file} or {from: system}"
         yield Explained((*here, "from"), "files have no messages, so their time is not available here", hint)
     if isinstance(time, FromPath):
-        formats = dataset.source.pattern.formats
+        formats = source.pattern.formats
         if time.part not in formats:
             names = ", ".join(formats) or "none"
             what = f"'source.files' has no part {time.part!r}; its named parts are: {names}"
@@ -268,25 +145,27 @@ def _check_event_time(dataset: Dataset) -> Iterator[Explained]:
         elif formats[time.part] is None:
             hint = f"give it one in 'source.files', such as {{{time.part}:%Y%m%d}}"
             yield Explained((*here, "part"), f"the part {time.part!r} has no format, so it is no time", hint)
-    if time is not None and dataset.feed.event_time is not None:
-        what = "the event time is given twice: here and in 'source.event_time'"
-        yield Explained(("feed", "event_time"), what, "take one of them out")
 
 
-def _check_snapshot_unit(dataset: Dataset) -> Iterator[Explained]:
-    unit, here = dataset.source.snapshot_unit, ("source", "snapshot_unit")
+def _check_snapshot_unit(dataset: Dataset, source: LandingFiles) -> Iterator[Explained]:
+    unit, here = source.snapshot_unit, ("source", "snapshot_unit")
     if unit != "file" and not isinstance(dataset.feed, Snapshot):
         yield Explained(here, f"a feed of kind {dataset.feed.kind} has no snapshots", "take the option out")
-    if unit == "time" and not isinstance(dataset.source.event_time, FromPath):
+    if unit == "time" and not isinstance(source.event_time, FromPath):
         what = "files of one time are one snapshot, but the time is not in their names"
         yield Explained(here, what, "add source.event_time: {from: path, part: ...}")
 
 
 def _check_columns(dataset: Dataset) -> Iterator[Explained]:
     """Columns that an option names, against the schema where there is one."""
-    if dataset.source.columns is None or PARTITIONS in dataset.source.pattern.formats:
+    source = dataset.source
+    if source.columns is None:
         return
-    known = [column.name for column in dataset.source.columns] + list(dataset.source.pattern.columns)
+    known = [column.name for column in source.columns]
+    if isinstance(source, LandingFiles):
+        if PARTITIONS in source.pattern.formats:
+            return
+        known += source.pattern.columns
     for path, name in _named_columns(dataset):
         if name.lower() not in lower(known):
             what = f"the column {name!r} is not in 'source.schema'"

@@ -11,14 +11,15 @@ from lakebed.manifest.options import lower
 
 if TYPE_CHECKING:
     from lakebed.manifest.dataset import Dataset
+    from lakebed.manifest.sources import LandingFiles
 
 _FORMATS = {"debezium": ("json", "ndjson", "parquet", "orc"), "dms": ("csv", "parquet")}
 _CONDITIONS = ("delete_when", "truncate_when", "upsert_when", "present_columns")
 
 
-def check_envelope(dataset: Dataset) -> Iterator[Explained]:
+def check_envelope(dataset: Dataset, source: LandingFiles) -> Iterator[Explained]:
     """Every setting that an envelope other than `plain` lacks or contradicts."""
-    envelope, source = dataset.source.envelope, dataset.source
+    envelope = source.envelope
     if isinstance(envelope, Plain):
         return
     if dataset.feed.kind != "changes":
@@ -32,7 +33,7 @@ def check_envelope(dataset: Dataset) -> Iterator[Explained]:
         what = f"'schema' is missing: the envelope {envelope.kind!r} needs the columns of the table"
         yield Explained(("source",), what, 'write them as schema: "id bigint, name string, ..."')
     yield from _check_feed(dataset)
-    yield from _check_names(dataset)
+    yield from _check_names(source)
 
 
 def _check_feed(dataset: Dataset) -> Iterator[Explained]:
@@ -49,9 +50,8 @@ def _check_feed(dataset: Dataset) -> Iterator[Explained]:
         yield Explained(("source", "event_time"), what, "take it out, or name a column")
 
 
-def _check_names(dataset: Dataset) -> Iterator[Explained]:
+def _check_names(source: LandingFiles) -> Iterator[Explained]:
     """Names of columns, against the declared ones where there are any."""
-    source = dataset.source
     if source.columns is None:
         return
     known = lower(column.name for column in source.columns)

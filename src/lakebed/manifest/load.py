@@ -107,7 +107,7 @@ def _secrets(document: Document) -> Iterator[Problem]:
     for path, text in texts(document.data):
         if secret_in_url(text):
             yield document.problem(path, "a password is written here in clear", USE_THE_ENVIRONMENT)
-    for path, conf in _mappings(document.data, ("conf", "options")):
+    for path, conf in _mappings(document.data, ("conf", "options", "jdbc")):
         for name, value in conf.items():
             if secret_in_setting(name, value):
                 yield document.problem(
@@ -123,26 +123,22 @@ def _mappings(
     for name, value in data.items():
         if name in names and isinstance(value, Mapping):
             yield (*path, name), value
-        else:
-            yield from _mappings(value, names, (*path, name))
+        yield from _mappings(value, names, (*path, name))
 
 
 def _dataset_files(root: Path, problems: list[Problem]) -> list[Path]:
-    """YAML stands in the folder itself; JSON items may also stand in folders of their own in it."""
+    """YAML and JSON, in the folder itself or in folders in it; names that start with a dot are left alone."""
     folder = root / DATASETS
-    if not folder.is_dir():
-        return []
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
     for path in files:
         if path.suffix.lower() in (".yml", ".yaml", ".json") and path.suffix not in (".yaml", ".json"):
             what = "the name of a dataset's file ends in .yaml, so this one would not be looked at"
-            problems.append(Problem(f"{DATASETS}/{path.name}", 0, 0, "", what, "rename it"))
-    items = sorted(
-        path
-        for path in folder.rglob("*.json")
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-    return [path for path in files if path.suffix == ".yaml"] + items
+            problems.append(Problem(path.relative_to(root).as_posix(), 0, 0, "", what, "rename it"))
+    return [path for kind in (".yaml", ".json") for path in files if path.suffix == kind]
 
 
 @dataclass(frozen=True)

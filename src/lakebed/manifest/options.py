@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from lakebed.errors import OptionsError
 from lakebed.manifest.explain import explain_all, found_text
+
+_SIZE = re.compile(r"([1-9][0-9]*) ?(B|KiB|MiB|GiB)")
+_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
 def wrong(sentence: str) -> PydanticCustomError:
@@ -60,10 +72,34 @@ def _date(value: object) -> object:
     return value
 
 
+def _setting(value: object) -> object:
+    """A setting of Spark or of one of its readers: whatever is written, Spark gets a text."""
+    if not isinstance(value, (str, int, float)):
+        raise wrong(f"expected a text, a number, true or false, found {found_text(value)}")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _size(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise wrong(f"expected a size such as 128MiB (B, KiB, MiB, GiB), found {found_text(value)}")
+    return int(found[1]) * _UNITS[found[2]]
+
+
 Columns = Annotated[Sequence[str], BeforeValidator(_names)]
 SomeColumns = Annotated[Columns, AfterValidator(_not_empty)]
 Text = Annotated[str, AfterValidator(_text)]
 Day = Annotated[dt.date, BeforeValidator(_date)]
+Setting = Annotated[str, BeforeValidator(_setting), WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Settings = dict[str, Setting]
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    PlainSerializer(int),
+    WithJsonSchema({"type": ["string", "integer"], "examples": ["128MiB"]}),
+]
 
 
 class Strict(BaseModel):

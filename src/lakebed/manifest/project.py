@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from lakebed.errors import ManifestError
-from lakebed.manifest.dataset import Dataset, Settings
+from lakebed.manifest.dataset import Dataset
 from lakebed.manifest.derived import Derived
 from lakebed.manifest.explain import found_text, nearest
-from lakebed.manifest.options import Strict, Text, wrong
+from lakebed.manifest.options import Settings, Strict, Text, wrong
 from lakebed.manifest.problems import Problem
 
 _PROJECT = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

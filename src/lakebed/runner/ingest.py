@@ -1,4 +1,4 @@
-"""The way of a batch, from landing files to a table. `ingest_batch` is the whole of it; each step is one call.
+"""The way of a batch, from its source to a table. `ingest_batch` is the whole of it; each step is one call.
 
 Why this order is the only right one: the plan is on the disk, twice, before anything is read, so a run that dies at any
 point leaves either the batch not applied and its plan open, or the batch in the table. The table tells which (G1): the
@@ -17,10 +17,10 @@ from lakebed.control import RunState, open_store
 from lakebed.errors import BatchError, LakebedError, SetupError, TransientError
 from lakebed.manifest import Project
 from lakebed.runner.leases import Lease
-from lakebed.runner.planning import misnamed, plan_next, take_over_plans
+from lakebed.runner.planning import plan_next, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
 from lakebed.runner.work import Clock, Edges, Work, system_clock
-from lakebed.sources import FoundFile, unchanged
+from lakebed.sources.spark_errors import first_sentence, is_spark_error
 
 TRIES = 4
 SIDE_BY_SIDE = 4
@@ -32,24 +32,25 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
     batch = work.store.open_batch(work.name) or plan_next(work)  # 1. what a run before left, else what is new
     if batch is None:
         return None
-    plan, files = batch.plan, tuple(FoundFile(**one.as_dict()) for one in batch.plan.inputs)
-    paths, notes = tuple(file.path for file in files), tuple[str, ...]()
+    plan, inputs = batch.plan, work.inputs_of(batch.plan)
+    paths, notes = tuple(one.path for one in inputs), tuple[str, ...]()
     work.edges.progress.batch_started(work.name, plan.number, paths)
     work.plans.keep(plan)  # 2. the plan, beside the table
     if work.table.last_batch >= plan.number:  # 3. the table tells what is applied, not the store
         report: dict[str, Any] = {"batch": plan.number, "already_applied": True}
     else:
-        unchanged(work.landing, files, dataset=work.name)
+        work.source.check(inputs)
         lease.check()
-        rows = work.read(files)  # 4. files → rows
-        done = work.table.apply(  # 5. rows → changes → write set → one commit
-            rows.frame,
-            batch=plan.number,
-            system_time=plan.system_time,
-            event_time=plan.event_time,
-            inputs=[one.as_dict() for one in plan.inputs],
-            immutable=True,
-        )
+        with work.source.errors():
+            rows = work.read(inputs)  # 4. inputs → rows
+            done = work.table.apply(  # 5. rows → changes → write set → one commit
+                rows.frame,
+                batch=plan.number,
+                system_time=plan.system_time,
+                event_time=plan.event_time,
+                inputs=[one.as_dict() for one in plan.inputs],
+                immutable=work.source.immutable,
+            )
         report, notes = done.as_dict(), (*rows.notes, *work.told())
     version = report.get("version")
     work.store.finish_batch(
@@ -88,7 +89,7 @@ def _ingest_all(work: Work, lease: Lease) -> DatasetOutcome:
         _note_failure(work, failure)
     finally:  # also when the user has had enough
         work.store.finish_run(run, state, batches=len(batches), error=error.as_dict() if error else None)
-    return DatasetOutcome(work.name, tuple(batches), error, notes=(*work.told(), *misnamed(work)))
+    return DatasetOutcome(work.name, tuple(batches), error, notes=(*work.told(), *work.source.remarks()))
 
 
 def _refuse_waiting(work: Work) -> None:
@@ -139,10 +140,12 @@ def ours(where: str) -> Iterator[None]:
             hint="is there room, and may lakebed write there? Then run again: nothing is lost",
         ) from error
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+        if not is_spark_error(error):
             raise
-        said = str(error).strip().splitlines() or ["no reason given"]
-        raise _spark_failed(said[0], where) from error
+        said = (str(error).strip().splitlines() or ["no reason given"])[0]
+        if said.startswith("An error occurred while calling"):  # py4j's way of saying nothing
+            said = first_sentence(error)
+        raise _spark_failed(said, where) from error
 
 
 def _spark_failed(said: str, where: str) -> BatchError:

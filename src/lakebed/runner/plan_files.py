@@ -11,21 +11,64 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from lakebed.control import BatchPlan, Input
 from lakebed.errors import TableError
+from lakebed.runner.plan_records import PlanRecords
+from lakebed.sources import is_local, local_folder
 
 _NAME = re.compile(r"([0-9]{8,})\.json")
 
 
+class Plans(Protocol):
+    """The plans of one table, kept beside it."""
+
+    @property
+    def place(self) -> str:
+        """Where they are, for messages."""
+        ...
+
+    def keep(self, plan: BatchPlan) -> None:
+        """Keep the plan, whole or not at all; if there is one for this number, it must be the same."""
+        ...
+
+    def after(self, number: int) -> Iterator[BatchPlan]:
+        """The plans with a greater number, in order."""
+        ...
+
+    def drop(self, number: int) -> None:
+        """Set a plan aside that was never carried out."""
+        ...
+
+    def skip(self, number: int) -> None:
+        """Set a plan aside whose inputs are to be left out for good."""
+        ...
+
+    def skipped(self) -> Iterator[tuple[Input, ...]]:
+        """The inputs of each plan that was skipped."""
+        ...
+
+
+def plans_beside(table: str, spark: Callable[[], Any]) -> Plans:
+    """The plans of the table at this path or URL; Spark is asked for only where the table is not on this machine."""
+    if is_local(table):
+        return PlanFiles.beside(local_folder(table, setting="warehouse"))
+    return PlanRecords(f"{table}__lakebed/batches", spark)
+
+
 @dataclass(frozen=True)
 class PlanFiles:
-    """The plans of one table."""
+    """Plans as files of this machine: created once, never replaced, safe from a power cut."""
 
     folder: Path
+
+    @property
+    def place(self) -> str:
+        return str(self.folder)
 
     @classmethod
     def beside(cls, table: Path) -> PlanFiles:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lakebed.control import Batch, BatchPlan, Input
-from lakebed.errors import BatchError, ConflictError, TableError
+from lakebed.errors import ConflictError, TableError
 from lakebed.runner.work import Work
-from lakebed.sources import FoundFile, batch_time, find_files, near_misses, next_files
-
-SETTLED_SECONDS = 1.0
+from lakebed.sources import Input as Found
 
 
 def plan_next(work: Work) -> Batch | None:
@@ -20,10 +16,11 @@ def plan_next(work: Work) -> Batch | None:
 
 def next_plan(work: Work) -> BatchPlan | None:
     """The plan of the next batch, kept nowhere yet; None if nothing is new."""
-    files = next_files(work.dataset, work.backlog) or next_files(work.dataset, _look_again(work))
-    if not files:
+    source = work.source
+    batch = source.next_batch(work.backlog) or source.next_batch(_look_again(work))
+    if not batch:
         return None
-    work.backlog = [one for one in work.backlog if one not in files]
+    work.backlog = _without(work.backlog, batch)
     last = work.store.last_batch(work.name)
     number = last.number + 1 if last else 1
     _refuse_unknown_batches(work, number)
@@ -31,61 +28,29 @@ def next_plan(work: Work) -> BatchPlan | None:
     return BatchPlan(
         dataset=work.name,
         number=number,
-        inputs=tuple(_input(one) for one in files),
+        inputs=tuple(_input(one) for one in batch),
         system_time=max(now, last.plan.system_time) if last else now,  # G2: it never goes back
-        event_time=batch_time(work.dataset, files),
+        event_time=source.event_time(batch),
     )
 
 
-def _look_again(work: Work) -> list[FoundFile]:
-    """What is new in the landing folder; kept for the batches to come, so that a run lists the folder only now and then."""
-    new = _new(work, find_files(work.landing, work.dataset))
-    young = [one for one in new if _age(work, one) < SETTLED_SECONDS]
-    if young:  # somebody may still be writing: look twice, and leave what has changed in between for later
-        work.edges.pause(SETTLED_SECONDS)
-        now = {one.path: one for one in find_files(work.landing, work.dataset)}
-        new = [one for one in new if now.get(one.path) == one]
-    work.backlog = _without_changed(work, new)
+def _look_again(work: Work) -> list[Found]:
+    """What is new and may be taken; kept for the batches to come, so that a run looks only now and then."""
+    look = work.look()
+    work.backlog = work.source.ready(work.source.new(look), look)
     return work.backlog
 
 
-def _new(work: Work, landed: Sequence[FoundFile]) -> list[FoundFile]:
-    new = work.store.not_taken(work.name, [_input(one) for one in landed])
-    return [FoundFile(**one.as_dict()) for one in new]
+def _without(backlog: list[Found], batch: list[Found]) -> list[Found]:
+    """The backlog is long, and a batch is mostly its beginning."""
+    if backlog[: len(batch)] == batch:
+        return backlog[len(batch) :]
+    taken = set(batch)
+    return [one for one in backlog if one not in taken]
 
 
-def _age(work: Work, file: FoundFile) -> float:
-    return work.edges.now().timestamp() - file.modified_ns / 1e9
-
-
-def _without_changed(work: Work, new: list[FoundFile]) -> list[FoundFile]:
-    """A file that was taken before and is another one now: as `on_changed_file` says."""
-    taken = work.store.taken_paths(work.name, [one.path for one in new])
-    changed, rule = [one for one in new if one.path in taken], work.dataset.source.on_changed_file
-    if not changed or rule == "reload":
-        return new
-    if rule == "ignore":
-        work.notes += [
-            f"{one.path} has changed since batch {taken[one.path]} took it: left out" for one in changed
-        ]
-        return [one for one in new if one.path not in taken]
-    first = changed[0].path
-    raise BatchError(
-        f"{len(changed)} files have changed since they were taken: {first} is in batch {taken[first]}",
-        code="changed_file",
-        where=work.name,
-        hint="put the old files back; or set source.on_changed_file to reload (take them again) or ignore",
-        sample=[one.path for one in changed[:3]],
-    )
-
-
-def misnamed(work: Work) -> list[str]:
-    """Notes on files that nearly have the dataset's pattern."""
-    return [f"not taken: {text}" for text in near_misses(work.landing, work.dataset)]
-
-
-def _input(file: FoundFile) -> Input:
-    return Input(file.path, file.size, file.modified_ns)
+def _input(one: Found) -> Input:
+    return Input(one.path, one.size, one.modified_ns)
 
 
 def _refuse_unknown_batches(work: Work, number: int) -> None:
@@ -100,7 +65,7 @@ def _refuse_unknown_batches(work: Work, number: int) -> None:
         f"the table holds batch {held}, but no plan after batch {number - 1} is known",
         code="unknown_batches",
         where=work.name,
-        hint=f"restore the plans in {work.plans.folder}; or, if something else writes this table, name another dataset",
+        hint=f"restore the plans in {work.plans.place}; or, if something else writes this table, name another dataset",
     )
 
 

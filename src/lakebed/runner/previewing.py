@@ -13,7 +13,6 @@ from lakebed.manifest import Project
 from lakebed.runner.ingest import ours
 from lakebed.runner.planning import next_plan
 from lakebed.runner.work import Clock, Edges, Work, system_clock
-from lakebed.sources import FoundFile, unchanged
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,14 @@ def _preview(work: Work) -> BatchPreview:
             plan = batch.plan if batch is not None else next_plan(work)
             if plan is None:
                 return shown
-            files = tuple(FoundFile(**one.as_dict()) for one in plan.inputs)
-            shown = replace(shown, number=plan.number, files=tuple(file.path for file in files))
-            unchanged(work.landing, files, dataset=work.name)
-            rows = work.read(files)
-            found = work.table.preview(
-                rows.frame, batch=plan.number, system_time=plan.system_time, event_time=plan.event_time
-            )
+            inputs = work.inputs_of(plan)
+            shown = replace(shown, number=plan.number, files=tuple(one.path for one in inputs))
+            work.source.check(inputs)
+            with work.source.errors():
+                rows = work.read(inputs)
+                found = work.table.preview(
+                    rows.frame, batch=plan.number, system_time=plan.system_time, event_time=plan.event_time
+                )
             return replace(shown, report=found.report.as_dict(), sample=found.sample)
     except LakebedError as error:
         return replace(shown, error=error)

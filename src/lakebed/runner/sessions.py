@@ -8,11 +8,10 @@ session's; that of the session they come from is for Delta's own queries, which 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakebed.sources import FoundFile
+from lakebed.sources import is_local, local_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,9 +35,11 @@ def own_session(spark: SparkSession) -> SparkSession:
     return spark.newSession()
 
 
-def set_for_size(spark: Any, files: Sequence[FoundFile], table: Path) -> None:
-    """Set the session for a batch of these files; asked again for each batch, since tables grow."""
-    small = sum(file.size for file in files) <= SMALL_BATCH and _is_small(table)
+def set_for_size(spark: Any, size: int | None, table: str) -> None:
+    """Set the session for a batch of so many bytes, None if nobody knows; asked again for each batch, since tables grow.
+    A table elsewhere is taken for a big one: to measure it would take longer than is won."""
+    small = size is not None and size <= SMALL_BATCH and is_local(table)
+    small = small and _is_small(local_folder(table, setting="warehouse"))
     for name, value in (FOR_LITTLE if small else FOR_MUCH).items():
         spark.conf.set(name, value)
 

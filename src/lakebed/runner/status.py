@@ -1,29 +1,43 @@
-"""Where every dataset stands: from the control store and the landing folder. No Spark."""
+"""Where every dataset stands: from the control store and a look at its source. No Spark, unless it is given."""
 
 from __future__ import annotations
 
-from lakebed.control import ControlStore, Input, open_store
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from lakebed.control import ControlStore, open_store
 from lakebed.manifest import Dataset, Project
+from lakebed.runner.ingest import ours
 from lakebed.runner.report import DatasetStatus
-from lakebed.sources import find_files, local_folder
+from lakebed.runner.work import Edges, Work
+
+Start = Callable[[], Any]
 
 
-def pending_files(project: Project, dataset: Dataset, store: ControlStore) -> list[str]:
-    """Files that have landed and are in no finished batch: those of an open plan, then the new ones."""
+def pending_files(
+    project: Project, dataset: Dataset, store: ControlStore, *, spark: Start | None = None
+) -> list[str]:
+    """Inputs that are in no finished batch: those of an open plan, then the new ones. Where only Spark could look, and it is
+    not given, the new ones are not known."""
+    edges = replace(Edges(), spark=spark) if spark else Edges()
+    work = Work.of(project, dataset, store, edges)
     open_batch = store.open_batch(dataset.name)
     planned = [one.path for one in open_batch.plan.inputs] if open_batch else []
-    landed = find_files(local_folder(project.landing, setting="landing"), dataset)
-    new = store.not_taken(dataset.name, [Input(one.path, one.size, one.modified_ns) for one in landed])
+    if work.source.needs_spark and spark is None:
+        return planned
+    with ours(work.name):
+        new = work.source.new(work.look(asked=False))
     return planned + [one.path for one in new if one.path not in planned]
 
 
-def anything_new(project: Project) -> list[str]:
-    """The datasets that a run would find something to do for: files wait, and no failed batch stands before them."""
+def anything_new(project: Project, *, spark: Start | None = None) -> list[str]:
+    """The datasets that a run would find something to do for: inputs wait, and no failed batch stands before them."""
     with open_store(project.control, base=project.root) as store:
         return [
             dataset.name
             for dataset in project.datasets
-            if store.failure(dataset.name) is None and pending_files(project, dataset, store)
+            if store.failure(dataset.name) is None and pending_files(project, dataset, store, spark=spark)
         ]
 
 

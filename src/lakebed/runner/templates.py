@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from lakebed.manifest import Dataset, Project
-from lakebed.sources import find_files, local_folder
+from lakebed.errors import ManifestError
+from lakebed.manifest import Dataset, LandingFiles, Project
+from lakebed.sources import FileSource, LocalFolder, is_local, local_folder
 
 
 def filled_in(project: Project) -> tuple[Project, list[str]]:
@@ -16,6 +17,13 @@ def filled_in(project: Project) -> tuple[Project, list[str]]:
     name can be made. A dataset that has a manifest of its own is left to that one."""
     if not any(dataset.name_parts for dataset in project.datasets):
         return project, []
+    if not is_local(project.landing):
+        raise ManifestError(
+            "which tables a template stands for can be told only where `landing` is a folder of this machine",
+            code="template_elsewhere",
+            where="lakebed.yaml",
+            hint="give each table a manifest of its own",
+        )
     landing = local_folder(project.landing, setting="landing")
     own = [dataset for dataset in project.datasets if not dataset.name_parts]
     taken = {dataset.name.lower() for dataset in own}
@@ -33,7 +41,8 @@ def filled_in(project: Project) -> tuple[Project, list[str]]:
 def _datasets(template: Dataset, landing: Path, notes: list[str]) -> list[Dataset]:
     names = template.name_parts
     seen: dict[tuple[str, ...], str] = {}
-    for file in find_files(landing, template):
+    assert isinstance(template.source, LandingFiles)
+    for file in FileSource(template, LocalFolder(landing)).find():
         parts = template.source.pattern.match(file.path) or {}
         seen.setdefault(tuple(str(parts[name]) for name in names), file.path)
     found = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from lakebed.control import Batch, ControlStore, open_store
@@ -12,7 +11,6 @@ from lakebed.errors import BatchError, TableError
 from lakebed.manifest import Project
 from lakebed.runner.ingest import ours
 from lakebed.runner.work import Edges, Work
-from lakebed.sources import FoundFile, unchanged
 
 Start = Callable[[], Any]
 
@@ -27,7 +25,7 @@ def retry(project: Project, name: str, *, spark: Start, edges: Edges | None = No
         work, batch = _open_batch(project, name, store, spark, edges)
         if batch is None:
             return None
-        if not _as_planned(work.landing, batch, work.name):
+        if not _as_planned(work, batch):
             _refuse_applied(work, batch)
             work.plans.drop(batch.number)
             store.drop_plan(work.name, batch.number)
@@ -54,9 +52,9 @@ def _open_batch(
     return work, store.open_batch(work.name)
 
 
-def _as_planned(landing: Path, batch: Batch, name: str) -> bool:
+def _as_planned(work: Work, batch: Batch) -> bool:
     try:
-        unchanged(landing, [FoundFile(**one.as_dict()) for one in batch.plan.inputs], dataset=name)
+        work.source.check(work.inputs_of(batch.plan))
     except BatchError:
         return False
     return True

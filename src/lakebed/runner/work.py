@@ -7,21 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lakebed.control import ControlStore
+from lakebed.control import BatchPlan, ControlStore
 from lakebed.errors import SetupError
 from lakebed.manifest import Dataset, Project
-from lakebed.runner.plan_files import PlanFiles
+from lakebed.runner.bookmarks import StoreBookmarks
+from lakebed.runner.plan_files import Plans, plans_beside
 from lakebed.runner.report import Progress, Silent
 from lakebed.runner.sessions import own_session, set_for_size
-from lakebed.sources import FoundFile, local_folder
+from lakebed.sources import AnySource, Input, Look, Rows, is_local, local_folder, open_source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from lakebed.sources.formats import Rows
 
 Clock = Callable[[], datetime]
 
@@ -37,20 +35,12 @@ class Table(Protocol):
     def preview(self) -> Callable[..., Any]: ...
 
 
-def open_table(spark: SparkSession, dataset: Dataset, path: Path) -> Table:
+def open_table(spark: SparkSession, dataset: Dataset, path: str) -> Table:
     """The dataset's table, as the library opens it."""
     from lakebed.table import table  # noqa: PLC0415  without anything new, Spark is not even imported
 
     partition_by = dataset.partition_by or ()
-    return table(
-        spark, str(path), feed=dataset.declared_feed, history=dataset.history, partition_by=partition_by
-    )
-
-
-def read_rows(spark: SparkSession, dataset: Dataset, root: Path, files: Sequence[FoundFile]) -> Rows:
-    from lakebed.sources.formats import read_files  # noqa: PLC0415
-
-    return read_files(spark, dataset, root, files)
+    return table(spark, path, feed=dataset.declared_feed, history=dataset.history, partition_by=partition_by)
 
 
 def system_clock() -> datetime:
@@ -68,10 +58,10 @@ class Edges:
     spark: Callable[[], Any] = no_spark
     now: Clock = system_clock
     progress: Progress = field(default_factory=Silent)
-    open_table: Callable[[Any, Dataset, Path], Table] = open_table
-    read: Callable[[Any, Dataset, Path, Sequence[FoundFile]], Rows] = read_rows
+    open_table: Callable[[Any, Dataset, str], Table] = open_table
+    open_source: Callable[[Dataset, str, Callable[[], Any]], AnySource] = open_source
     session: Callable[[Any], Any] = own_session
-    set_for_size: Callable[[Any, Sequence[FoundFile], Path], None] = set_for_size
+    set_for_size: Callable[[Any, int | None, str], None] = set_for_size
     pause: Callable[[float], None] = time.sleep
     stopping: Callable[[], bool] = bool  # whether to end after the batch that is under way; no by default
 
@@ -82,26 +72,39 @@ class Work:
 
     dataset: Dataset
     store: ControlStore
-    landing: Path
-    path: Path
+    landing: str
+    path: str  # of the table: a folder or a URL
     edges: Edges
-    backlog: list[FoundFile] = field(default_factory=list)  # listed, and in no plan yet
+    backlog: list[Input] = field(default_factory=list)  # new, and in no plan yet
     notes: list[str] = field(default_factory=list)  # for the user, with the next batch or at the end
 
     @classmethod
     def of(cls, project: Project, dataset: Dataset, store: ControlStore, edges: Edges) -> Work:
         """The table lies at `<warehouse>/<database>/<table>`."""
-        landing = local_folder(project.landing, setting="landing")
-        warehouse = local_folder(project.warehouse, setting="warehouse")
-        return cls(dataset, store, landing, warehouse.joinpath(*dataset.name.split(".")), edges)
+        place = project.warehouse
+        warehouse = str(local_folder(place, setting="warehouse")) if is_local(place) else place.rstrip("/")
+        path = "/".join([warehouse, *dataset.name.split(".")])
+        return cls(dataset, store, project.landing, path, edges)
 
     @property
     def name(self) -> str:
         return self.dataset.name
 
-    @property
-    def plans(self) -> PlanFiles:
-        return PlanFiles.beside(self.path)
+    @cached_property
+    def plans(self) -> Plans:
+        return plans_beside(self.path, lambda: self.session)
+
+    @cached_property
+    def source(self) -> AnySource:
+        return self.edges.open_source(self.dataset, self.landing, lambda: self.session)
+
+    def look(self, *, asked: bool = True) -> Look:
+        """What the source may use to find what is new; what it has to tell goes to the notes."""
+        bookmarks = StoreBookmarks(self.store, self.name)
+        return Look(bookmarks, self.edges.now, self.edges.pause, asked, self.notes)
+
+    def inputs_of(self, plan: BatchPlan) -> list[Input]:
+        return [self.source.input(**one.as_dict()) for one in plan.inputs]
 
     def reopen(self) -> None:
         """Forget the opened table: the next use opens it anew."""
@@ -122,7 +125,8 @@ class Work:
         """Spark, started at the first need."""
         return self.edges.session(self.edges.spark())
 
-    def read(self, files: Sequence[FoundFile]) -> Rows:
-        """The rows of these files, in a session that is set for their size."""
-        self.edges.set_for_size(self.session, files, self.path)
-        return self.edges.read(self.session, self.dataset, self.landing, files)
+    def read(self, inputs: Sequence[Input]) -> Rows:
+        """The rows of these inputs, in a session that is set for their size."""
+        size = sum(one.size for one in inputs) if self.source.immutable else None
+        self.edges.set_for_size(self.session, size, self.path)
+        return self.source.read(self.session, inputs)

@@ -1,15 +1,22 @@
 """Where rows come from: find what is new, decide the next batch, read it."""
 
-from lakebed.sources.batches import batch_time, event_time, next_files
-from lakebed.sources.files import FoundFile, find_files, local_folder, near_misses, unchanged
+from lakebed.sources.files import FileSource
+from lakebed.sources.folders import FoundFile, LocalFolder, is_local, local_folder
+from lakebed.sources.opening import landing_folder, open_source
+from lakebed.sources.source import AnySource, Bookmarks, Input, Look, Rows, Source
 
 __all__ = [
+    "AnySource",
+    "Bookmarks",
+    "FileSource",
     "FoundFile",
-    "batch_time",
-    "event_time",
-    "find_files",
+    "Input",
+    "LocalFolder",
+    "Look",
+    "Rows",
+    "Source",
+    "is_local",
+    "landing_folder",
     "local_folder",
-    "near_misses",
-    "next_files",
-    "unchanged",
+    "open_source",
 ]

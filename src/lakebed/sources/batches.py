@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 
-from lakebed.manifest import Dataset, FromFile, FromPath, Snapshot
-from lakebed.sources.files import FoundFile
+from lakebed.manifest import Dataset, FromFile, FromPath, LandingFiles, Snapshot
+from lakebed.sources.folders import FoundFile
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def next_files(dataset: Dataset, new: Sequence[FoundFile]) -> list[FoundFile]:
-    """The files of the next batch, out of those that are new, in the order of their rows; none if nothing is new.
+def in_order(dataset: Dataset, files: Iterable[FoundFile]) -> list[FoundFile]:
+    """Files as they are to be read: by the time that they tell, then by path."""
+    return sorted(files, key=lambda one: (event_time(dataset, one) or EPOCH, one.path))
+
+
+def next_files(dataset: Dataset, ordered: Sequence[FoundFile]) -> list[FoundFile]:
+    """The files of the next batch, out of those that wait, in the order of their rows; none if nothing waits. Looks at few of
+    them: there may be many, and this is asked for every batch.
 
     A snapshot is one file, one folder, or all files of one time. Others take all there are, up to the source's limits, as
     long as they have one event time: that of a batch is one. Where a missing column has a meaning of its own (G9), files
     may differ in it, and are taken one at a time.
     """
-    ordered = sorted(new, key=lambda one: (event_time(dataset, one) or EPOCH, one.path))
     if not ordered:
         return []
     first, source = ordered[0], dataset.source
+    assert isinstance(source, LandingFiles)
     if isinstance(dataset.feed, Snapshot):
         if source.snapshot_unit == "folder":
             return [one for one in ordered if _folder(one) == _folder(first)]
         if source.snapshot_unit == "time":
-            return [one for one in ordered if event_time(dataset, one) == event_time(dataset, first)]
+            return list(_of_one_time(dataset, ordered))
         return [first]
     if dataset.feed.on_missing_column != "null":
         return [first]
-    same = (one for one in ordered if event_time(dataset, one) == event_time(dataset, first))
-    return _within(same, files=source.max_files, size=source.max_bytes)
+    return _within(_of_one_time(dataset, ordered), files=source.max_files, size=source.max_bytes)
+
+
+def _of_one_time(dataset: Dataset, ordered: Sequence[FoundFile]) -> Iterator[FoundFile]:
+    """The first files, as long as they tell the same time."""
+    first = event_time(dataset, ordered[0])
+    return takewhile(lambda one: event_time(dataset, one) == first, ordered)
 
 
 def _within(files_: Iterable[FoundFile], *, files: int, size: int) -> list[FoundFile]:
@@ -46,6 +58,11 @@ def _within(files_: Iterable[FoundFile], *, files: int, size: int) -> list[Found
     return taken
 
 
+def may_set_aside(dataset: Dataset) -> bool:
+    """Whether a file that cannot be read may be set aside (G5). Never a part of a snapshot: all its rows would read as deleted."""
+    return dataset.feed.on_bad_rows == "quarantine" and not isinstance(dataset.feed, Snapshot)
+
+
 def _folder(file: FoundFile) -> str:
     return file.path.rpartition("/")[0]
 
@@ -53,6 +70,7 @@ def _folder(file: FoundFile) -> str:
 def event_time(dataset: Dataset, file: FoundFile) -> datetime | None:
     """What the file itself tells of its rows' time (G3); None where a column or the system time does."""
     source = dataset.source
+    assert isinstance(source, LandingFiles)
     if isinstance(source.event_time, FromPath):
         value = (source.pattern.match(file.path) or {}).get(source.event_time.part)
         return value if isinstance(value, datetime) else None

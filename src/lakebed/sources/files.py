@@ -1,120 +1,156 @@
-"""Landing files: which there are, and whether they are still as they were. Starts no JVM.
-
-Only local folders so far. Another file system needs functions of its own in place of these.
-"""
+"""Landing files as a source: which there are, which are new, which are the next batch, and whether they are still as planned."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from lakebed.errors import BatchError, ManifestError
-from lakebed.manifest import Dataset
+from lakebed.errors import BatchError, TransientError
+from lakebed.manifest import Dataset, LandingFiles
+from lakebed.sources.batches import batch_time, in_order, may_set_aside, next_files
+from lakebed.sources.folders import Folder, FoundFile
+from lakebed.sources.source import Look, Rows
+from lakebed.sources.spark_errors import first_sentence, is_about_reading, is_spark_error, unreadable_file
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A file under the landing folder. All three fields together say which file it is."""
-
-    path: str
-    size: int
-    modified_ns: int
-
-
-def local_folder(place: str, *, setting: str) -> Path:
-    """The folder that a setting of the project names."""
-    url = urlsplit(place)
-    if url.scheme == "file" and url.netloc in ("", "localhost"):
-        return Path(unquote(url.path))
-    if "://" in place or url.scheme == "file":
-        raise ManifestError(
-            f"`{setting}` is {url.scheme}://…: only folders of this machine can be used so far",
-            where="lakebed.yaml",
-            hint=f"give a folder in `{setting}`",
-        )
-    return Path(place)
+SETTLED_SECONDS = 1.0
 
 
-def find_files(root: Path, dataset: Dataset) -> list[FoundFile]:
-    """All files that fit the dataset's pattern, sorted by path. Names that start with . or _ or end in .tmp or .part
-    are somebody's unfinished work; a link that leads out of the landing folder is not followed, nor is any to a folder."""
-    if not root.is_dir():
-        raise ManifestError(
-            "the landing folder does not exist",
-            code="landing_missing",
-            where=str(root),
-            hint="make the folder, or name the right one in `landing`",
-        )
-    pattern, marker = dataset.source.pattern, dataset.source.wait_for
-    found = (one for one in _walk(root.resolve(), start_of(dataset)) if pattern.match(one.path))
-    if marker is not None:
-        found = (one for one in found if (root / one.path).with_name(marker).is_file())
-    return sorted(found, key=lambda one: one.path)
+class FileSource:
+    """The files of one dataset under a folder. Names that start with . or _ or end in .tmp or .part are somebody's
+    unfinished work."""
 
+    immutable = True
 
-def near_misses(root: Path, dataset: Dataset) -> list[str]:
-    """Files that look like the dataset's and are not, each with the reason: a day that does not exist, say."""
-    pattern = dataset.source.pattern
-    paths = sorted(one.path for one in _walk(root.resolve(), start_of(dataset)))
-    return [f"{path}: {why}" for path in paths if (why := pattern.near_miss(path))]
+    def __init__(self, dataset: Dataset, folder: Folder) -> None:
+        assert isinstance(dataset.source, LandingFiles)
+        self.dataset, self.folder, self.options = dataset, folder, dataset.source
+        self._near_misses: list[str] = []
+        self._read: tuple[SparkSession, tuple[FoundFile, ...]] | None = None
+        self._unreadable: dict[str, str] = {}  # paths, and why
 
+    @property
+    def needs_spark(self) -> bool:
+        return self.folder.needs_spark
 
-def start_of(dataset: Dataset) -> str:
-    """The folder where a listing starts: "" or ending with a slash."""
-    folder = dataset.source.pattern.folder
-    return f"{folder}/" if folder else ""
+    def input(self, path: str, size: int, modified_ns: int) -> FoundFile:
+        return FoundFile(path, size, modified_ns)
 
-
-def _walk(root: Path, folder: str) -> Iterator[FoundFile]:
-    """Every finished file below `folder`, a path under `root` that is empty or ends with a slash."""
-    place = root / folder
-    if not place.is_dir() or not place.resolve().is_relative_to(root):
-        return
-    with os.scandir(place) as entries:
-        for entry in entries:
-            if _unfinished(entry.name):
+    def find(self) -> list[FoundFile]:
+        """All files that fit the dataset's pattern, sorted by path."""
+        pattern, marker = self.options.pattern, self.options.wait_for
+        start = f"{pattern.folder}/" if pattern.folder else ""
+        found, near_misses, marked = list[FoundFile](), list[str](), dict[str, bool]()
+        for file in self.folder.walk(start):
+            if pattern.match(file.path) is None:
+                if why := pattern.near_miss(file.path):
+                    near_misses.append(f"{file.path}: {why}")
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(root, f"{folder}{entry.name}/")
-            elif (file := _file(root, folder, entry)) is not None:
-                yield file
+            place = file.path.rpartition("/")[0]
+            if marker is not None and place not in marked:
+                marked[place] = self.folder.has(f"{place}/{marker}" if place else marker)
+            if marked.get(place, True):
+                found.append(file)
+        self._near_misses = sorted(near_misses)
+        return sorted(found)
 
+    def new(self, look: Look) -> list[FoundFile]:
+        return look.bookmarks.not_taken(self.find())
 
-def _unfinished(name: str) -> bool:
-    return name.startswith((".", "_")) or name.lower().endswith((".tmp", ".part"))
+    def ready(self, new: Sequence[FoundFile], look: Look) -> list[FoundFile]:
+        """Those that nobody is writing, and that were not taken before in another form (as `on_changed_file` says)."""
+        ready = list(new)
+        if any(look.now().timestamp() - one.modified_ns / 1e9 < SETTLED_SECONDS for one in ready):
+            look.pause(SETTLED_SECONDS)  # look twice, and leave what has changed in between for later
+            now = {one.path: one for one in self.find()}
+            ready = [one for one in ready if now.get(one.path) == one]
+        return in_order(self.dataset, self._without_changed(ready, look))
 
-
-def _file(root: Path, folder: str, entry: os.DirEntry[str]) -> FoundFile | None:
-    try:
-        if not entry.is_file() or (
-            entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root)
-        ):
-            return None
-        status = entry.stat()
-    except FileNotFoundError:  # gone since the folder was read
-        return None
-    return FoundFile(f"{folder}{entry.name}", status.st_size, status.st_mtime_ns)
-
-
-def unchanged(root: Path, files: Sequence[FoundFile], *, dataset: str) -> None:
-    """Refuse to read files that are no longer those that were planned (G10)."""
-    for planned in files:
-        try:
-            status = (root / planned.path).stat()
-            why = (
-                "has changed"
-                if (status.st_size, status.st_mtime_ns) != (planned.size, planned.modified_ns)
-                else None
+    def _without_changed(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
+        taken = look.bookmarks.taken_paths([one.path for one in ready])
+        changed, rule = [one for one in ready if one.path in taken], self.options.on_changed_file
+        if not changed or rule == "reload":
+            return ready
+        if rule == "ignore":
+            look.notes.extend(
+                f"{one.path} has changed since batch {taken[one.path]} took it: left out" for one in changed
             )
-        except FileNotFoundError:
-            why = "is gone"
-        if why:
+            return [one for one in ready if one.path not in taken]
+        first = changed[0].path
+        raise BatchError(
+            f"{len(changed)} files have changed since they were taken: {first} is in batch {taken[first]}",
+            code="changed_file",
+            where=self.dataset.name,
+            hint="put the old files back; or set source.on_changed_file to reload (take them again) or ignore",
+            sample=[one.path for one in changed[:3]],
+        )
+
+    def next_batch(self, ready: Sequence[FoundFile]) -> list[FoundFile]:
+        return next_files(self.dataset, ready)
+
+    def event_time(self, batch: Sequence[FoundFile]) -> datetime | None:
+        return batch_time(self.dataset, batch)
+
+    def check(self, batch: Sequence[FoundFile]) -> None:
+        now = self.folder.now([one.path for one in batch])
+        for planned in batch:
+            if now.get(planned.path) == planned:
+                continue
+            why = "has changed" if planned.path in now else "is gone"
             raise BatchError(
                 f"the file {planned.path} {why} since its batch was planned",
                 code="input_changed",
-                where=dataset,
+                where=self.dataset.name,
                 hint="put the planned file back; or, if the new one shall be taken instead, plan the batch again",
             )
+
+    def read(self, spark: SparkSession, batch: Sequence[FoundFile]) -> Rows:
+        from lakebed.sources.formats import read_files  # noqa: PLC0415 - without anything new, Spark is not imported
+
+        self._read = (spark, tuple(batch))
+        return read_files(spark, self.dataset, self.folder, batch, self._unreadable)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """A file that turned out to be broken while it was read: where bad rows are set aside, the batch is tried again
+        without it; else it is named."""
+        try:
+            yield
+        except Exception as error:
+            if self._read is None or not is_about_reading(error):
+                raise
+            broken = self._broken(*self._read)
+            if not broken:
+                raise
+            first, why = next(iter(broken.items()))
+            where = f"{self.dataset.name}, {first}"
+            if not may_set_aside(self.dataset) or set(broken) <= set(self._unreadable):
+                raise unreadable_file(why, where) from error
+            self._unreadable |= broken
+            raise TransientError(
+                f"the file cannot be read: {why}", code="unreadable_file", where=where
+            ) from error
+
+    def _broken(self, spark: SparkSession, batch: Sequence[FoundFile]) -> dict[str, str]:
+        """Which files of a batch cannot be read to their end, each looked at alone."""
+        from lakebed.sources.formats import read_files  # noqa: PLC0415
+
+        found: dict[str, str] = {}
+        for file in batch:
+            try:
+                frame = read_files(spark, self.dataset, self.folder, [file]).frame
+                frame.write.format("noop").mode("overwrite").save()
+            except BatchError:  # noticed at its beginning, before anything was read
+                continue
+            except Exception as error:
+                if not is_spark_error(error):
+                    raise
+                found[file.path] = first_sentence(error)
+        return found
+
+    def remarks(self) -> list[str]:
+        return [f"not taken: {text}" for text in self._near_misses]

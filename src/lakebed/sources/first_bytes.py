@@ -9,26 +9,78 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import io
+import re
+import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import internal
+from lakebed.sources.remote_folder import escaped
+from lakebed.sources.spark_errors import unreadable_file
 
-_UNKNOWN = (".zst", ".lz4", ".snappy", ".deflate", ".xz", ".zip")
+_UNKNOWN = (".lz4", ".snappy", ".deflate", ".xz", ".zip")
+_ZSTD = ".zst"
+_UNDECODED = re.compile(
+    r"[\udc80-\udcff]"
+)  # what Python puts in place of bytes that it cannot decode: records to come may have some
+_LINES, _LONGEST_LINE = 100, 2**20
 
 
-def read_header(path: Path, options: Mapping[str, str], *, where: str) -> list[str] | None:
+@dataclass(frozen=True)
+class Start:
+    """How to get at the first bytes of a file: with Python where it is on this machine, else with Spark."""
+
+    spark: SparkSession
+    address: str
+    local: Path | None
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.address).suffix.lower()
+
+    def opened(self) -> IO[bytes]:
+        """The file's bytes, unpacked; of one that only Spark can read, its first lines."""
+        if self.local is None or self.suffix == _ZSTD:
+            return io.BytesIO(self._first_lines())
+        if self.suffix == ".gz":
+            return cast("IO[bytes]", gzip.open(self.local, "rb"))
+        if self.suffix == ".bz2":
+            return cast("IO[bytes]", bz2.open(self.local, "rb"))
+        return self.local.open("rb")
+
+    def _first_lines(self) -> bytes:
+        text = self.spark.read.option("lineSep", "\n").text(escaped(self.address))
+        line = F.substring(F.col("value").cast("binary"), 1, _LONGEST_LINE)
+        try:
+            return b"".join(bytes(row[0]) + b"\n" for row in text.select(line).take(_LINES))
+        except (PySparkException, Py4JError) as error:
+            raise OSError("Spark cannot read it") from error
+
+
+def read_header(file: Start, options: Mapping[str, str], *, where: str) -> list[str] | None:
     """The names in the file's header, checked; None if the file is empty. `options` are Spark's, names in lower case."""
-    first = first_record(path, options, where=where)
+    first = first_record(file, options, where=where)
     if first is None:
         return None
     names = [name.strip() for name in first]
+    if any(_UNDECODED.search(name) for name in names):
+        raise _undecodable(where)
     seen: set[str] = set()
     for place, name in enumerate(names, start=1):
         if not name:
             raise _refused(f"column {place} of the header has no name", "empty_column_name", where)
+        if not name.isprintable():
+            what = f"column {place} of the header has signs that cannot be printed, so this is no text"
+            raise _refused(what, "unreadable_file", where)
         if name.lower() in seen:
             raise _refused(
                 f"the header names the column {name!r} twice, apart from case", "duplicate_column", where
@@ -41,26 +93,30 @@ def read_header(path: Path, options: Mapping[str, str], *, where: str) -> list[s
     return names
 
 
+def _undecodable(where: str) -> BatchError:
+    return BatchError(
+        "the header cannot be decoded",
+        code="unreadable_file",
+        where=where,
+        hint="name the file's encoding: options: {encoding: …}",
+    )
+
+
 def _refused(what: str, code: str, where: str) -> BatchError:
     return BatchError(what, code=code, where=where, hint="have the file written anew with other column names")
 
 
-def first_record(path: Path, options: Mapping[str, str], *, where: str) -> list[str] | None:
+def first_record(file: Start, options: Mapping[str, str], *, where: str) -> list[str] | None:
     """The first record that is not blank and no comment; None if there is none."""
     comment = options.get("comment") or None
     try:
-        with _opened(path, options, where) as text:
+        with _opened(file, options, where) as text:
             for record in csv.reader(text, **_dialect(options)):
                 if record and not (comment and record[0].startswith(comment)):
                     return record
     except UnicodeDecodeError:
-        raise BatchError(
-            "the header cannot be decoded",
-            code="unreadable_file",
-            where=where,
-            hint="name the file's encoding: options: {encoding: …}",
-        ) from None
-    except (csv.Error, OSError, EOFError) as error:
+        raise _undecodable(where) from None
+    except (csv.Error, OSError, EOFError, zlib.error) as error:
         raise BatchError(
             f"the header cannot be read: {error}",
             code="unreadable_file",
@@ -70,50 +126,29 @@ def first_record(path: Path, options: Mapping[str, str], *, where: str) -> list[
     return None
 
 
-def starts_with(path: Path, sign: bytes, *, where: str) -> bool:
+def starts_with(file: Start, sign: bytes, *, where: str) -> bool:
     """Whether the file's first sign that is no blank is this one."""
     try:
-        start = _first_bytes(path)
-    except (OSError, EOFError) as error:
-        raise BatchError(
-            f"the file cannot be read: {error}",
-            code="unreadable_file",
-            where=where,
-            hint="is the file complete, and of the format that the manifest names?",
-        ) from None
+        with file.opened() as content:
+            start = content.read(4096)
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable_file(str(error), where) from None
     return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(sign)
 
 
-def _first_bytes(path: Path) -> bytes:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        with gzip.open(path, "rb") as packed:
-            return packed.read(4096)
-    if suffix == ".bz2":
-        with bz2.open(path, "rb") as packed_too:
-            return packed_too.read(4096)
-    with path.open("rb") as plain:
-        return plain.read(4096)
-
-
-def _opened(path: Path, options: Mapping[str, str], where: str) -> IO[str]:
+def _opened(file: Start, options: Mapping[str, str], where: str) -> IO[str]:
     encoding = options.get("encoding") or options.get("charset") or "utf-8"
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         encoding = "utf-8-sig"
-    suffix = path.suffix.lower()
-    if suffix in _UNKNOWN:
+    if file.suffix in _UNKNOWN:
         raise BatchError(
-            f"files ending in {suffix} cannot be read",
+            f"files ending in {file.suffix} cannot be read",
             code="unreadable_file",
             where=where,
-            hint="deliver them plain, or as .gz or .bz2",
+            hint="deliver them plain, or as .gz, .bz2 or .zst",
         )
     try:
-        if suffix == ".gz":
-            return gzip.open(path, "rt", encoding=encoding, newline="")
-        if suffix == ".bz2":
-            return bz2.open(path, "rt", encoding=encoding, newline="")
-        return path.open(encoding=encoding, newline="")
+        return io.TextIOWrapper(file.opened(), encoding=encoding, errors="surrogateescape", newline="")
     except LookupError:
         raise BatchError(
             f"there is no encoding {encoding!r}", where=where, hint="name a known one: options: {encoding: …}"

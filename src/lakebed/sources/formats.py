@@ -11,36 +11,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import reduce
-from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
-from lakebed.manifest import Dataset, Dms
-from lakebed.sources import envelopes
-from lakebed.sources.batches import EPOCH
+from lakebed.manifest import Dataset, Dms, LandingFiles
+from lakebed.sources import encodings, envelopes
+from lakebed.sources.batches import EPOCH, may_set_aside
+from lakebed.sources.declared import BAD_CAST, UNREADABLE, Reader, fields_of, typed
 from lakebed.sources.envelopes import dms_files
-from lakebed.sources.files import FoundFile
-from lakebed.sources.first_bytes import first_record, read_header, starts_with
+from lakebed.sources.first_bytes import Start, first_record, read_header, starts_with
+from lakebed.sources.folders import Folder, FoundFile
+from lakebed.sources.remote_folder import escaped
+from lakebed.sources.source import Rows
+from lakebed.sources.spark_errors import first_sentence, unreadable_file
 
-UNREADABLE = "unreadable"
-BAD_CAST = "bad_cast"
 # RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
 CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
 # A position: the file's place in the batch, its split, the row in the split. Spark orders splits by size, not by place.
 ROW_BITS, BLOCK_BITS, BLOCK_SIZE_BITS = 31, 20, 20
 ONE_SPLIT = 2**BLOCK_SIZE_BITS
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A batch as read, lazily, and what a person should know about the reading."""
-
-    frame: DataFrame
-    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -49,7 +44,8 @@ class _Reading:
 
     spark: SparkSession
     dataset: Dataset
-    root: Path
+    source: LandingFiles
+    folder: Folder
     place: int
     file: FoundFile
     options: Mapping[str, str]
@@ -60,78 +56,140 @@ class _Reading:
         return f"{self.dataset.name}, {self.file.path}"
 
     @property
+    def start(self) -> Start:
+        """How the file begins."""
+        return Start(self.spark, self.folder.address(self.file.path), self.folder.local(self.file.path))
+
+    @property
     def modified(self) -> datetime:
         return EPOCH + timedelta(microseconds=self.file.modified_ns // 1000)
 
     @property
     def declared(self) -> list[StructField] | None:
         """The columns of the manifest; of DMS the operation before them."""
-        source = self.dataset.source
-        if source.schema_ is None:
+        if self.source.schema_ is None:
             return None
-        envelope = source.envelope
+        envelope = self.source.envelope
         operation = [StructField(envelope.operation, StringType())] if isinstance(envelope, Dms) else []
-        return [*operation, *_fields(source.schema_)]
+        return [*operation, *fields_of(self.source.schema_)]
 
 
-def _fields(ddl: str) -> list[StructField]:
-    parsed = StructType.fromDDL(ddl)
-    assert isinstance(parsed, StructType)
-    return list(parsed.fields)
+def read_files(
+    spark: SparkSession,
+    dataset: Dataset,
+    folder: Folder,
+    files: Sequence[FoundFile],
+    unreadable: Mapping[str, str] | None = None,
+) -> Rows:
+    """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas.
 
-
-def read_files(spark: SparkSession, dataset: Dataset, root: Path, files: Sequence[FoundFile]) -> Rows:
-    """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas."""
-    given = {name.lower(): value for name, value in dataset.source.options.items()}
-    options = (_csv_defaults(dataset) | given) if dataset.source.format == "csv" else given
+    A file that cannot be read, or is known as `unreadable` (path and reason), is one bad row where bad rows are set aside,
+    and fails the batch where they are not, or where no file can be read at all: then it is not the files that are wrong.
+    """
+    source = dataset.source
+    assert isinstance(source, LandingFiles)
+    given = {name.lower(): value for name, value in source.options.items()}
+    options = (_csv_defaults(source) | given) if source.format == "csv" else given
     notes: list[str] = []
-    frames = [
-        _one(_Reading(spark, dataset, root, place, file, options, notes)) for place, file in enumerate(files)
+    readings = [
+        _Reading(spark, dataset, source, folder, place, file, options, notes)
+        for place, file in enumerate(files)
     ]
+    frames = _set_aside(readings, [_tried(one, unreadable) for one in readings])
     united = reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
     return Rows(envelopes.unwrap(united, dataset), tuple(dict.fromkeys(notes)))
 
 
-def _csv_defaults(dataset: Dataset) -> dict[str, str]:
+def _tried(reading: _Reading, unreadable: Mapping[str, str] | None) -> DataFrame | BatchError:
+    """The file's rows, or why there are none."""
+    known = (unreadable or {}).get(reading.file.path)
+    try:
+        if known is None:
+            return _one(reading)
+    except BatchError as error:
+        return error
+    except (PySparkException, Py4JError) as error:
+        known = first_sentence(error)
+    return unreadable_file(known, reading.where)
+
+
+def _set_aside(readings: Sequence[_Reading], tried: Sequence[DataFrame | BatchError]) -> list[DataFrame]:
+    """The frames, and in place of each that could not be had a frame with one bad row, which says why (G5)."""
+    errors = [one for one in tried if isinstance(one, BatchError)]
+    allowed = may_set_aside(readings[0].dataset) and len(errors) < len(tried)
+    if errors and not allowed:
+        raise errors[0]
+    frames = []
+    for reading, one in zip(readings, tried, strict=True):
+        if isinstance(one, BatchError):
+            reading.notes.append(f"{reading.file.path} was set aside: {one.what}")
+            one = _aside(reading, one)  # noqa: PLW2901
+        frames.append(one)
+    return frames
+
+
+def _aside(reading: _Reading, error: BatchError) -> DataFrame:
+    spark, position = reading.spark, reading.place << (BLOCK_BITS + ROW_BITS)
+    marks: dict[str, Column] = {
+        FILE: F.lit(reading.file.path),
+        LINE: F.lit(None).cast("bigint"),
+        POSITION: F.lit(position).cast("bigint"),
+        RAW: F.lit(f"(the whole file) {error.what}"),
+        BAD: F.lit(UNREADABLE),
+    }
+    row = spark.range(1).select(*[value.alias(name) for name, value in marks.items()])
+    return envelopes.one_file(row, reading.dataset, reading.modified)
+
+
+def _csv_defaults(source: LandingFiles) -> dict[str, str]:
     """DMS tells by the first record whether there is a header, so nothing is said of it beforehand."""
-    if not isinstance(dataset.source.envelope, Dms):
+    if not isinstance(source.envelope, Dms):
         return CSV_DEFAULTS
     return {name: value for name, value in CSV_DEFAULTS.items() if name != "header"} | dms_files.CSV_DEFAULTS
 
 
 def _one(reading: _Reading) -> DataFrame:
-    reader = {"csv": _csv, "json": _json, "ndjson": _json}.get(reading.dataset.source.format, _columnar)
+    reader = {"csv": _csv, "json": _json, "ndjson": _json}.get(reading.source.format, _columnar)
     frame = (_lines if envelopes.reads_lines(reading.dataset) else reader)(reading)
     frame = envelopes.one_file(frame, reading.dataset, reading.modified)
     data = [col(name) for name in frame.columns if name not in FROM_SOURCE]
-    marks = [F.lit(reading.file.path).alias(FILE), *[F.col(name) for name in (LINE, POSITION, RAW, BAD)]]
-    return frame.select(*data, *_path_columns(reading, frame), *marks)
+    path_columns, misfit = _path_columns(reading, frame)
+    bad, raw = F.col(BAD), F.col(RAW)
+    if misfit is not None:
+        bad = F.coalesce(bad, F.lit(BAD_CAST))
+        raw = F.coalesce(raw, F.lit(f"(the path) {misfit}"))
+    marks = [
+        F.lit(reading.file.path).alias(FILE),
+        F.col(LINE),
+        F.col(POSITION),
+        raw.alias(RAW),
+        bad.alias(BAD),
+    ]
+    return frame.select(*data, *path_columns, *marks)
 
 
 def _load(reading: _Reading, schema: StructType | None, **more: str) -> DataFrame:
     """The file as Spark reads it, and each row's place, taken before anything can move the row."""
-    format_ = "json" if reading.dataset.source.format == "ndjson" else reading.dataset.source.format
+    format_ = "json" if reading.source.format == "ndjson" else reading.source.format
     reader = reading.spark.read.format(format_).options(**{**reading.options, **more})
-    frame = (reader.schema(schema) if schema else reader).load(_literal(reading.root / reading.file.path))
+    frame = (reader.schema(schema) if schema else reader).load(escaped(reading.start.address))
     return frame.withColumns({LINE: _line(reading), POSITION: _position(reading.place)})
-
-
-def _literal(path: Path) -> str:
-    """A path that Spark does not take for a pattern."""
-    return "".join(f"\\{sign}" if sign in "\\[]{}*?" else sign for sign in str(path))
 
 
 def _csv(reading: _Reading) -> DataFrame:
     """Every column as text first; what a declared type makes of it is decided, and judged, here."""
-    if isinstance(reading.dataset.source.envelope, Dms):
+    if isinstance(reading.source.envelope, Dms):
         reading, names = _laid_out(reading)
     else:
         names = _csv_names(reading)
     if names is None:
         return _empty(reading)
     texts = StructType([StructField(name, StringType()) for name in [*names, RAW]])
-    frame = _load(reading, texts, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW, inferSchema="false")
-    frame = frame.withColumn(RAW, _raw_text(names))
+    how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW, "inferSchema": "false"}
+    if checked := encodings.is_checked(reading.options):
+        how["encoding"] = encodings.BYTES
+    frame = _load(reading, texts, **how).withColumn(RAW, _raw_text(names))
+    frame = encodings.decoded(frame, names) if checked else frame
     if reading.declared is None and reading.options.get("inferschema", "false").lower() == "true":
         return _typed(reading, frame, _inferred(reading, names))
     return _typed(reading, frame, reading.declared)
@@ -139,9 +197,9 @@ def _csv(reading: _Reading) -> DataFrame:
 
 def _laid_out(reading: _Reading) -> tuple[_Reading, list[str] | None]:
     """A file of DMS, with a header or without, with the operation or, of a first load, without it."""
-    envelope, path = reading.dataset.source.envelope, reading.root / reading.file.path
+    envelope = reading.source.envelope
     assert isinstance(envelope, Dms)
-    first = first_record(path, {**reading.options, "header": "false"}, where=reading.where)
+    first = first_record(reading.start, {**reading.options, "header": "false"}, where=reading.where)
     if first is None:
         return reading, None
     said = reading.options.get("header")
@@ -159,7 +217,7 @@ def _laid_out(reading: _Reading) -> tuple[_Reading, list[str] | None]:
 def _lines(reading: _Reading) -> DataFrame:
     """Each line as a text, for an envelope to take apart."""
     reader = reading.spark.read.format("text")
-    frame = reader.load(_literal(reading.root / reading.file.path))
+    frame = reader.load(escaped(reading.start.address))
     marks = {LINE: _line(reading), POSITION: _position(reading.place)}
     frame = frame.withColumns(marks).withColumnRenamed("value", RAW)
     return frame.withColumn(BAD, F.lit(None).cast("string"))
@@ -172,10 +230,9 @@ def _inferred(reading: _Reading, names: Sequence[str]) -> list[StructField]:
 
 
 def _csv_names(reading: _Reading) -> list[str] | None:
-    path = reading.root / reading.file.path
     if reading.options["header"].lower() == "true":
-        return read_header(path, reading.options, where=reading.where)
-    first = first_record(path, reading.options, where=reading.where)
+        return read_header(reading.start, reading.options, where=reading.where)
+    first = first_record(reading.start, reading.options, where=reading.where)
     if first is None:
         return None
     if reading.declared is not None:
@@ -193,7 +250,7 @@ def _empty(reading: _Reading) -> DataFrame:
             hint="declare them: source.schema",
         )
     marks = "_lb_raw string, _lb_bad string, _lb_line bigint, _lb_position bigint"
-    fields = [*reading.declared, *_fields(marks)]
+    fields = [*reading.declared, *fields_of(marks)]
     return reading.spark.createDataFrame([], StructType(fields))
 
 
@@ -206,10 +263,9 @@ def _raw_text(names: Sequence[str]) -> Column:
 
 def _json(reading: _Reading) -> DataFrame:
     """One object a line; a file of `format: json` may also be one array of objects."""
-    if reading.dataset.source.format == "json" and "multiline" not in reading.options:
-        path = reading.root / reading.file.path
-        if starts_with(path, b"[", where=reading.where):
-            reading = replace(reading, options={**reading.options, "multiline": "true"})
+    may_be_array = reading.source.format == "json" and "multiline" not in reading.options
+    if may_be_array and starts_with(reading.start, b"[", where=reading.where):
+        reading = replace(reading, options={**reading.options, "multiline": "true"})
     declared = reading.declared
     schema = None if declared is None else StructType([*declared, StructField(RAW, StringType())])
     frame = _load(reading, schema, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW)
@@ -231,77 +287,35 @@ def _columnar(reading: _Reading) -> DataFrame:
 
 
 def _typed(reading: _Reading, frame: DataFrame, declared: list[StructField] | None) -> DataFrame:
-    """The declared columns that the file has, by name, in their types; a declared one it lacks stays missing (G9)."""
-    arrived = [name for name in frame.columns if name not in FROM_SOURCE]
-    unreadable = F.when(F.col(RAW).isNotNull(), F.lit(UNREADABLE))
-    if declared is None:
-        return frame.withColumn(BAD, unreadable)
-    pairs = [(f, name) for f in declared if (name := find(f.name, arrived)) is not None]
-    _note_unread(reading, arrived, declared)
-    if not pairs:
-        raise BatchError(
-            "the file has none of the columns that are declared",
-            code="missing_columns",
-            where=reading.where,
-            hint=f"it has {', '.join(arrived)}; is `header` right, and the separator?",
-        )
-    types = {f.name: f.dataType for f in frame.schema}
-    values = {f.name: _cast(reading, col(name), types[name], f.dataType) for f, name in pairs}
-    failed = [col(name).isNotNull() & values[f.name].isNull() for f, name in pairs]
-    bad = unreadable.when(reduce(lambda one, other: one | other, failed), F.lit(BAD_CAST))
-    raw = F.when(bad.isNotNull(), F.coalesce(F.col(RAW), _as_text(frame, arrived)))
-    data = [value.alias(name) for name, value in values.items()]
-    return frame.select(*data, LINE, POSITION, raw.alias(RAW), bad.alias(BAD))
+    return typed(frame, declared, Reader(reading.where, reading.options, reading.notes))
 
 
-def _note_unread(reading: _Reading, arrived: Sequence[str], declared: Sequence[StructField]) -> None:
-    known = [f.name for f in declared]
-    reading.notes.extend(
-        f"the column {name!r} is in the files, but not in source.schema: it is not read"
-        for name in arrived
-        if find(name, known) is None
-    )
-
-
-def _cast(reading: _Reading, value: Column, arrived: DataType, wanted: DataType) -> Column:
-    """NULL where the value does not fit. A time of day without a day is none: Spark would take today's."""
-    if arrived == wanted:
-        return value
-    if not isinstance(arrived, StringType):
-        return value.try_cast(wanted)
-    kind = wanted.typeName()
-    format_ = reading.options.get({"date": "dateformat", "timestamp": "timestampformat"}.get(kind, ""))
-    if format_:
-        return F.try_to_timestamp(value, F.lit(format_)).cast(wanted)
-    if isinstance(wanted, TimestampType):
-        return F.when(value.try_cast("timestamp_ntz").isNotNull(), value.try_cast(wanted))
-    return value.try_cast(wanted)
-
-
-def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:
-    """A row whose cast failed, for people to look at: as near to the file as its values tell."""
-    row = F.struct(*[col(name).alias(name) for name in names])
-    texts = all(isinstance(f.dataType, StringType) for f in frame.schema if f.name in names)
-    return F.to_csv(row) if texts else F.to_json(row)
-
-
-def _path_columns(reading: _Reading, frame: DataFrame) -> list[Column]:
-    """`country=DE/` in the path is the column country, unless the file has it itself."""
+def _path_columns(reading: _Reading, frame: DataFrame) -> tuple[list[Column], str | None]:
+    """`country=DE/` in the path is the column country, unless the file has it itself; and the one, if any, that does not fit
+    its declared type."""
+    misfit = None
     wanted = {f.name: f.dataType for f in reading.declared or ()}
     columns: list[Column] = []
-    for name, value in reading.dataset.source.pattern.values(reading.file.path).items():
+    for name, value in reading.source.pattern.values(reading.file.path).items():
         if find(name, frame.columns):
             continue
         declared = find(name, wanted)
         kind = wanted[declared] if declared else StringType()
+        if value is not None and not isinstance(kind, StringType) and not _fits(reading.spark, value, kind):
+            misfit, value = f"{name}={value}", None  # noqa: PLW2901
         columns.append(F.lit(value).cast(kind).alias(declared or name))
-    return columns
+    return columns, misfit
+
+
+def _fits(spark: SparkSession, value: str, kind: DataType) -> bool:
+    found = spark.range(1).select(F.lit(value).try_cast(kind).isNotNull()).first()
+    return found is not None and bool(found[0])
 
 
 def _line(reading: _Reading) -> Column:
     """The record's number in its file, the header counted; known where Spark reads the file in one piece."""
     whole = reading.options.get("multiline", "false").lower() == "true" or reading.file.size < ONE_SPLIT
-    if reading.dataset.source.format not in ("csv", "json", "ndjson") or not whole:
+    if reading.source.format not in ("csv", "json", "ndjson") or not whole:
         return F.lit(None).cast("bigint")
     first = 2 if reading.options.get("header", "false").lower() == "true" else 1
     return _row_in_partition() + F.lit(first)

@@ -18,7 +18,7 @@ from lakebed.manifest import Dataset, Dms, load_project
 from lakebed.manifest.envelopes import ORDER
 from lakebed.sources.envelopes import Given, dms, one_file, unwrap
 from lakebed.sources.envelopes.dms_files import CSV_DEFAULTS, Layout, csv_layout
-from lakebed.sources.first_bytes import first_record
+from lakebed.sources.first_bytes import Start, first_record
 
 ARRIVED = dt.datetime(2024, 3, 3, tzinfo=dt.UTC)
 LOAD_1, LOAD_9, LOAD_A, LOAD_10 = (
@@ -185,7 +185,7 @@ def read_csv(spark: SparkSession, dataset: Dataset, path: Path) -> DataFrame:
     envelope, columns = dataset.source.envelope, dataset.source.columns
     assert isinstance(envelope, Dms)
     assert columns is not None
-    first = first_record(path, {}, where=path.name)
+    first = first_record(Start(spark, str(path), path), {}, where=path.name)
     assert first is not None
     layout = csv_layout(
         first, [column.name for column in columns], envelope.operation, header=None, where=path.name

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from lakebed.manifest import Dataset, Debezium, Dms, Plain
+from lakebed.manifest import Dataset, Debezium, Dms, LandingFiles, Plain
 from lakebed.sources.envelopes import debezium, dms, plain
 from lakebed.sources.envelopes.given import ARRIVED, Given
 
@@ -22,7 +22,9 @@ __all__ = ["Given", "one_file", "reads_lines", "unwrap"]
 
 def reads_lines(dataset: Dataset) -> bool:
     """Whether the envelope wants each line of a file as text, in the raw-text column, instead of columns."""
-    return isinstance(dataset.source.envelope, Debezium) and dataset.source.format in ("json", "ndjson")
+    source = dataset.source
+    assert isinstance(source, LandingFiles)
+    return isinstance(source.envelope, Debezium) and source.format in ("json", "ndjson")
 
 
 def one_file(rows: DataFrame, dataset: Dataset, arrived: dt.datetime) -> DataFrame:
@@ -37,12 +39,13 @@ def one_file(rows: DataFrame, dataset: Dataset, arrived: dt.datetime) -> DataFra
 
 def unwrap(rows: DataFrame, dataset: Dataset) -> DataFrame:
     """The rows of a batch without their envelope. Once for a batch, not for each file: Spark takes a while to plan it."""
-    envelope = dataset.source.envelope
+    source, envelope = dataset.source, dataset.source.envelope
+    assert isinstance(source, LandingFiles)
     given = Given(
         declared=_declared(dataset),
         key=tuple(getattr(dataset.feed, "key", ())),
         keep_missing=dataset.feed.on_missing_column == "keep",
-        beside=tuple(dataset.source.pattern.columns),
+        beside=tuple(source.pattern.columns),
     )
     if isinstance(envelope, Debezium):
         return debezium.changes(rows, envelope, given)

@@ -1,0 +1,96 @@
+"""`lakebed run` over 200 files in 8 datasets, which are loaded side by side, killed by SIGKILL at random moments, then run to its end.
+Three times: as it is; with the control store deleted after every second kill, so that runs make it again from the plans beside the tables;
+and with the control store on PostgreSQL. Every table must be that of a run that nobody disturbed, row for row, numbers included; only system time,
+which is the clock's, is left out."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from tests.control.postgres import server
+from tests.end_to_end.killing import (
+    CHANGES_VERSIONS,
+    SNAPSHOT_LOG,
+    batches,
+    finish,
+    kill_often,
+    make_project,
+    rows,
+)
+
+from evidence.figure import Figure
+from lakebed.session import session
+
+KILLS, FILES, DATASETS = 50, 200, 8
+
+
+def run(seed: int) -> list[Figure]:
+    return series(seed, KILLS, FILES, DATASETS)
+
+
+def series(seed: int, kills: int, files: int, datasets: int) -> list[Figure]:
+    """The same with other numbers, to try it out."""
+    manifests = dict(itertools.islice(_manifests(), datasets))
+    days = files // datasets
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="lakebed-kill-") as name, server() as postgres:
+        home = Path(name)
+        undisturbed = make_project(home / "undisturbed", seed, days, manifests)
+        _, worked = finish(undisturbed)
+        wait = 2 * worked / days
+        ways: dict[str, tuple[str, bool]] = {
+            "as it is": ("", False),
+            "the control store deleted and made again": ("", True),
+            "the control store on PostgreSQL": (postgres, False),
+        }
+        spark = None
+        for place, (what, (control, loses)) in enumerate(ways.items()):
+            project = make_project(home / f"killed{place}", seed, days, manifests, control)
+            lose = _every_second(project / ".lakebed") if loses else None
+            met = kill_often(project, seed + place, kills, wait, lose)
+            finish(project)
+            spark = spark or session("local[2]")
+            missing, more = _compared(spark, undisturbed, project, list(manifests))
+            done, planned = batches(project)
+            figures += [
+                Figure(f"{what}: runs killed, of them with planned batches open", f"{met.kills}, {met.open_plans}"),
+                Figure(f"{what}: batches planned, and done in the end", f"{planned}, {done}"),
+                Figure(f"{what}: rows missing or different, rows too many", f"{missing}, {more}"),
+            ]  # fmt: skip
+    return figures
+
+
+def _manifests() -> itertools.chain[tuple[str, str]]:
+    """Snapshots into a log and changes into versions, in turn."""
+    return itertools.chain.from_iterable(
+        (
+            (f"cities{n}", SNAPSHOT_LOG.replace("cities", f"cities{n}")),
+            (f"people{n}", CHANGES_VERSIONS.replace("people", f"people{n}")),
+        )
+        for n in itertools.count(1)
+    )
+
+
+def _every_second(store: Path) -> Callable[[], None]:
+    turns = itertools.count(1)
+
+    def lose() -> None:
+        if next(turns) % 2 == 0:
+            shutil.rmtree(store, ignore_errors=True)
+
+    return lose
+
+
+def _compared(spark: SparkSession, undisturbed: Path, project: Path, tables: list[str]) -> tuple[int, int]:
+    missing = more = 0
+    for table in tables:
+        expected, found = (Counter(map(str, rows(spark, one, table))) for one in (undisturbed, project))
+        missing += (expected - found).total()
+        more += (found - expected).total()
+    return missing, more

@@ -1,0 +1,89 @@
+"""Columns as the manifest declares them: by name, in their types, and a value that does not fit makes its row bad (G5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
+
+from lakebed.errors import BatchError
+from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find
+
+UNREADABLE = "unreadable"
+BAD_CAST = "bad_cast"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Whose columns they are: named in errors, its options for dates and times, and where notes for people go."""
+
+    where: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def fields_of(ddl: str) -> list[StructField]:
+    parsed = StructType.fromDDL(ddl)
+    assert isinstance(parsed, StructType)
+    return list(parsed.fields)
+
+
+def typed(frame: DataFrame, declared: Sequence[StructField] | None, reader: Reader) -> DataFrame:
+    """The declared columns that the frame has, by name, in their types; a declared one it lacks stays missing (G9). `frame`
+    has the raw text of records that could not be read."""
+    arrived = [name for name in frame.columns if name not in FROM_SOURCE]
+    unreadable = F.when(F.col(RAW).isNotNull(), F.lit(UNREADABLE))
+    if declared is None:
+        return frame.withColumn(BAD, unreadable)
+    pairs = [(f, name) for f in declared if (name := find(f.name, arrived)) is not None]
+    if not pairs:
+        raise BatchError(
+            "none of the columns that are declared is there",
+            code="missing_columns",
+            where=reader.where,
+            hint=f"there are {', '.join(arrived)}; is `header` right, and the separator?",
+        )
+    _note_unread(reader, arrived, declared)
+    types = {f.name: f.dataType for f in frame.schema}
+    values = {f.name: _cast(reader, col(name), types[name], f.dataType) for f, name in pairs}
+    failed = [col(name).isNotNull() & values[f.name].isNull() for f, name in pairs]
+    bad = unreadable.when(reduce(lambda one, other: one | other, failed), F.lit(BAD_CAST))
+    raw = F.when(bad.isNotNull(), F.coalesce(F.col(RAW), _as_text(frame, arrived)))
+    data = [value.alias(name) for name, value in values.items()]
+    marks = [F.col(name) for name in FROM_SOURCE if name in frame.columns and name not in (RAW, BAD)]
+    return frame.select(*data, *marks, raw.alias(RAW), bad.alias(BAD))
+
+
+def _note_unread(reader: Reader, arrived: Sequence[str], declared: Sequence[StructField]) -> None:
+    known = [f.name for f in declared]
+    reader.notes.extend(
+        f"the column {name!r} is in the source, but not in source.schema: it is not read"
+        for name in arrived
+        if find(name, known) is None
+    )
+
+
+def _cast(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
+    """NULL where the value does not fit. A time of day without a day is none: Spark would take today's."""
+    if arrived == wanted:
+        return value
+    if not isinstance(arrived, StringType):
+        return value.try_cast(wanted)
+    kind = wanted.typeName()
+    format_ = reader.options.get({"date": "dateformat", "timestamp": "timestampformat"}.get(kind, ""))
+    if format_:
+        return F.try_to_timestamp(value, F.lit(format_)).cast(wanted)
+    if isinstance(wanted, TimestampType):
+        return F.when(value.try_cast("timestamp_ntz").isNotNull(), value.try_cast(wanted))
+    return value.try_cast(wanted)
+
+
+def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:
+    """A row whose cast failed, for people to look at: as near to the source as its values tell."""
+    row = F.struct(*[col(name).alias(name) for name in names])
+    texts = all(isinstance(f.dataType, StringType) for f in frame.schema if f.name in names)
+    return F.to_csv(row) if texts else F.to_json(row)

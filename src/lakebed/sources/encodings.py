@@ -1,0 +1,44 @@
+"""UTF-8 that is not: Spark puts U+FFFD in place of bytes that it cannot decode, and says nothing.
+
+So a CSV file in UTF-8 is taken apart as bytes, one sign each (ISO-8859-1 is that), which finds the same records and values since no
+sign that parts them has more than one byte; then each value is decoded and looked at. A record with bytes that are no UTF-8
+is a bad row (G5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from lakebed.history.columns import RAW, col
+
+BYTES = "ISO-8859-1"
+_MARK = "\ufeff"
+
+
+def is_checked(options: Mapping[str, str]) -> bool:
+    """Whether the file is said to be UTF-8, and nothing that parts its values needs more than a byte."""
+    encoding = (options.get("encoding") or options.get("charset") or "utf-8").lower().replace("_", "-")
+    return encoding in ("utf-8", "utf8") and all(value.isascii() for value in options.values())
+
+
+def decoded(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The same rows in UTF-8. One that is not keeps what can be read of it, as its raw text, by which it is known as unreadable."""
+    texts = {name: F.encode(col(name), BYTES).cast("string") for name in [*names, RAW]}
+    wrong = reduce(
+        lambda one, other: one | other,
+        [F.coalesce(~F.is_valid_utf8(texts[name]), F.lit(False)) for name in names],
+    )
+    values = {name: F.make_valid_utf8(text) for name, text in texts.items()}
+    first = values[names[0]]  # a byte order mark, where there is no header to take it
+    values[names[0]] = F.when(first.startswith(_MARK), F.substring(first, 2, 2**31 - 1)).otherwise(first)
+    raw: Column = F.coalesce(values.pop(RAW), F.when(wrong, F.to_csv(F.struct(*_named(values)))))
+    others = [F.col(name) for name in frame.columns if name not in texts]
+    return frame.select(*_named(values), *others, raw.alias(RAW))
+
+
+def _named(values: Mapping[str, Column]) -> list[Column]:
+    return [value.alias(name) for name, value in values.items()]

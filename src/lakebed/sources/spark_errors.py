@@ -1,0 +1,49 @@
+"""All that an error of Spark says: its own sentence often hides the cause, which only the Java stack names."""
+
+from __future__ import annotations
+
+import re
+
+from lakebed.errors import BatchError
+
+_CAUSED = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+([\w$]+)(?:: (.+))?$", re.MULTILINE)
+_READING = re.compile(
+    r"FAILED_READ_FILE|CANNOT_READ_FILE|EOFException|ZipException|ZstdIOException|not a Parquet file|Parquet(Decoding|CorruptedFile)"
+    r"|Malformed|MALFORMED|TextParsingException|CharConversion|CharacterCoding|corrupt|unexpected end of (stream|file)",
+    re.IGNORECASE,
+)
+
+
+def is_spark_error(error: BaseException) -> bool:
+    return type(error).__module__.startswith(("pyspark.", "py4j."))
+
+
+def whole_text(error: BaseException) -> str:
+    """The error's text, and those of its causes. Not for people: it is long, and may name addresses."""
+    texts: list[str] = []
+    found: object = error
+    while found is not None and len(texts) < 10:
+        texts += [str(found), str(getattr(found, "_stackTrace", "") or "")]
+        found = getattr(found, "_cause", None)
+    return "\n".join(texts)
+
+
+def is_about_reading(error: BaseException) -> bool:
+    """Whether Spark could not make sense of a file, as opposed to not getting at it."""
+    return is_spark_error(error) and _READING.search(whole_text(error)) is not None
+
+
+def first_sentence(error: BaseException) -> str:
+    """What went wrong, in one line: the innermost cause that says anything, else the error's own first line."""
+    causes = [f"{name}: {said}" if said else name for name, said in _CAUSED.findall(whole_text(error))]
+    own = str(error).strip().splitlines() or [type(error).__name__]
+    return (causes[-1] if causes else own[0])[:300]
+
+
+def unreadable_file(why: str, where: str) -> BatchError:
+    return BatchError(
+        f"the file cannot be read: {why}",
+        code="unreadable_file",
+        where=where,
+        hint="is the file complete, and of the format that the manifest names?",
+    )
