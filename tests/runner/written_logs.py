@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,8 @@ from lakebed.manifest import Derived, Project, Spark
 from lakebed.runner import DerivedOutcome, Edges, PassOutcome, derive_project
 from lakebed.runner.derive import Derivation, StepError
 from lakebed.tables.data_commits import DataCommit, TableLog
+
+_committing = threading.Lock()
 
 
 @dataclass
@@ -142,7 +145,8 @@ class World:
             table.columns = ()
         user = {"run": run.id, **work.facts(run)}
         value = run.target.value or ""
-        version = table.change(value, user) if run.write == "overwrite" else table.add(value, user=user)
+        with _committing:
+            version = table.change(value, user) if run.write == "overwrite" else table.add(value, user=user)
         log = TableLog.of(table.folder)
         assert log is not None
         return log.commit(version)

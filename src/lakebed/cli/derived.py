@@ -8,6 +8,7 @@ import typer
 
 from lakebed.cli.failures import FAILED, OK
 from lakebed.cli.lineage import known_name
+from lakebed.cli.options import DatasetName, ResultFormat
 from lakebed.cli.output import ShortFormat, say
 from lakebed.cli.passes import end_pass
 from lakebed.cli.plan import print_plan
@@ -22,9 +23,6 @@ from lakebed.runner import PassOutcome, new_cause, planned_backfill
 from lakebed.runner import backfill as run_backfill
 from lakebed.runner import redrive as redrive_letters
 
-NAME = typer.Argument(help="The derived dataset, such as analytics.weekly_sales.", metavar="NAME")
-FORMAT = typer.Option("--format", help="How to print the result.")
-
 
 def add_to(app: typer.Typer) -> None:
     app.command()(refresh)
@@ -34,11 +32,11 @@ def add_to(app: typer.Typer) -> None:
 
 def refresh(
     context: typer.Context,
-    name: Annotated[str, NAME],
+    name: DatasetName,
     partition: Annotated[
         str | None, typer.Option(help="The partition; none for a dataset without.", metavar="VALUE")
     ] = None,
-    format_: Annotated[ShortFormat, FORMAT] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Compute one partition of a derived dataset anew, and all that depends on it.
 
@@ -60,7 +58,7 @@ def refresh(
 
 def backfill(  # noqa: PLR0913, PLR0917 - the options of a command
     context: typer.Context,
-    name: Annotated[str, NAME],
+    name: DatasetName,
     first: Annotated[str | None, typer.Option("--from", help="The first partition.", metavar="VALUE")] = None,
     last: Annotated[str | None, typer.Option("--to", help="The last partition.", metavar="VALUE")] = None,
     missing_only: Annotated[
@@ -70,7 +68,7 @@ def backfill(  # noqa: PLR0913, PLR0917 - the options of a command
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Run nothing: show every run with its SQL.")
     ] = False,
-    format_: Annotated[ShortFormat, FORMAT] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Compute a range of partitions of a derived dataset anew. What lacks an input is left out, and told.
 
@@ -113,7 +111,7 @@ def redrive(
     discard: Annotated[
         bool, typer.Option("--discard", help="Forget them instead: they will not be run.")
     ] = False,
-    format_: Annotated[ShortFormat, FORMAT] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Take up dead letters again, after what was wrong is mended: each at the step at which it failed.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lakebed.cli.derived import known_derived
+from lakebed.cli.options import DatasetName, ResultFormat, RowFormat, RowLimit
 from lakebed.cli.output import Format, ShortFormat, cell, harmless, print_rows, say, to_json
 from lakebed.cli.progress import causes_text, files_text
 from lakebed.cli.settings import settings
@@ -18,9 +19,7 @@ from lakebed.runner.gaps import gaps as gaps_of
 from lakebed.runner.why import Link
 from lakebed.runner.why import why as why_of
 
-FORMAT = typer.Option("--format", help="How to print them.")
 ONLY = typer.Argument(help="Only those of this dataset.", metavar="[NAME]")
-NAME = typer.Argument(help="The derived dataset, such as analytics.weekly_sales.", metavar="NAME")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,9 +30,9 @@ def add_to(app: typer.Typer) -> None:
 def runs(
     context: typer.Context,
     name: Annotated[str | None, ONLY] = None,
-    limit: Annotated[int, typer.Option(help="How many at most; 0 for all.", min=0, metavar="N")] = 20,
+    limit: RowLimit = 20,
     sql: Annotated[bool, typer.Option("--sql", help="With the SQL as it was run.")] = False,
-    format_: Annotated[Format, FORMAT] = Format.TABLE,
+    format_: RowFormat = Format.TABLE,
 ) -> None:
     """Show the runs of derived datasets, the newest first: which partition, why, how long, what was written.
 
@@ -124,7 +123,7 @@ def say_sql(run: DerivedRun) -> None:
             print(harmless(f"    {line}"))  # noqa: T201
 
 
-def waiting(context: typer.Context, format_: Annotated[Format, FORMAT] = Format.TABLE) -> None:
+def waiting(context: typer.Context, format_: RowFormat = Format.TABLE) -> None:
     """Show the partitions that have a cause to run and lack something: what has arrived, what is missing, since when.
 
     \b
@@ -155,7 +154,7 @@ def waiting(context: typer.Context, format_: Annotated[Format, FORMAT] = Format.
         say("nothing waits")
 
 
-def dead(context: typer.Context, format_: Annotated[Format, FORMAT] = Format.TABLE) -> None:
+def dead(context: typer.Context, format_: RowFormat = Format.TABLE) -> None:
     """Show the dead letters: runs that failed for good, with the step and the reason, and arrivals of which no run could be
     made. `lakebed redrive` takes them up again.
 
@@ -186,14 +185,14 @@ def dead(context: typer.Context, format_: Annotated[Format, FORMAT] = Format.TAB
 
 def gaps(
     context: typer.Context,
-    name: Annotated[str, NAME],
+    name: DatasetName,
     first: Annotated[
         str | None, typer.Option("--from", help="The first partition to look for.", metavar="VALUE")
     ] = None,
     last: Annotated[
         str | None, typer.Option("--to", help="The last partition to look for.", metavar="VALUE")
     ] = None,
-    format_: Annotated[Format, FORMAT] = Format.TABLE,
+    format_: RowFormat = Format.TABLE,
 ) -> None:
     """Show which partitions of a derived dataset are not there: failed, waiting, or never computed, and what they lack.
 
@@ -219,13 +218,11 @@ def gaps(
 
 def why(
     context: typer.Context,
-    name: Annotated[str, NAME],
+    name: DatasetName,
     partition: Annotated[
         str | None, typer.Option(help="The partition; none for a dataset without.", metavar="VALUE")
     ] = None,
-    format_: Annotated[
-        ShortFormat, typer.Option("--format", help="How to print the chain.")
-    ] = ShortFormat.TABLE,
+    format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Show why a partition is as it is: its newest run, and the chain of causes back to the files that landed.
 

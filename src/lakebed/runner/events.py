@@ -56,7 +56,7 @@ def _seen(log: TableLog, position: Position | None) -> int | None:
     """The newest commit that was seen; None where that, or what came after it, is not known."""
     if position is None:
         return None
-    replaced = log.meta is not None and position.table_id not in ("", log.meta.id)
+    replaced = log.table_id is not None and position.table_id not in ("", log.table_id)
     return None if replaced or not log.tells_all_after(position.version) else position.version
 
 
@@ -89,7 +89,7 @@ def _event_id(name: str, log: TableLog, version: int) -> str:
 
 
 def _table_id(log: TableLog, position: Position | None = None) -> str:
-    return log.meta.id if log.meta is not None else position.table_id if position else ""
+    return log.table_id or (position.table_id if position else "")
 
 
 def advanced(graph: Graph, logs: TableLogs, positions: Positions, runs: frozenset[str]) -> Positions:

@@ -121,9 +121,10 @@ def finished(work: Derivation, pass_: Pass, positions: Positions) -> PassOutcome
         work.store.derived.bury(letter)
     runs = frozenset(one.run.id for one in outcomes if one.state == "done")
     if not work.edges.stopping():
-        known = {**work.store.derived.positions(), **positions}
-        after = advanced(work.graph, work.logs, known, runs)
-        work.store.derived.finish_pass(after, work.graph.derived, plan)
+        kept = work.store.derived.positions()
+        after = advanced(work.graph, work.logs, {**kept, **positions}, runs)
+        moved = {key: position for key, position in after.items() if kept.get(key) != position}
+        work.store.derived.finish_pass(moved, work.graph.derived, plan)
     dead = {one.id: one for one in work.store.derived.dead_letters()}
     mine = [one.run.id for one in outcomes if one.state == "failed"] + [one.id for one in letters]
     return PassOutcome(

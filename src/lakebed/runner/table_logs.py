@@ -37,7 +37,7 @@ class TableLogs:
     def __init__(self, project: Project, spark: Callable[[], Any]) -> None:
         self.warehouse = local_folder(project.warehouse, setting="warehouse")
         self._spark = spark
-        self._partition_by = {one.name.lower(): tuple(one.partition_by or ()) for one in project.datasets}
+        self._partition_by = {one.name.lower(): one.partition_columns for one in project.datasets}
         names = [*(one.name for one in project.datasets), *(one.name for one in project.derived)]
         self._own = {name.lower(): self.warehouse.joinpath(*name.split(".")) for name in names}
         self._lock = threading.Lock()

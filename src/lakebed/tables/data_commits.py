@@ -88,6 +88,14 @@ class TableLog:
                     return _meta(action["metaData"])
         return None
 
+    @cached_property
+    def table_id(self) -> str | None:
+        """Delta's id of the table, which stays as long as the table does; None where it is not told any more."""
+        for action in self._actions(self.versions[0], ('"metaData"',)):
+            if "metaData" in action:
+                return str(action["metaData"]["id"])
+        return self.meta.id if self.meta else None
+
     def commits(self, after: int = -1) -> Iterator[DataCommit]:
         """The commits after a version, in order."""
         return (self.commit(version) for version in self.versions if version > after)
