@@ -6,6 +6,7 @@ that dies after it is found in the target's log. So what the store knows of runs
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 from lakebed.control import ControlStore, DeadLetter
 from lakebed.dependencies import Graph, Run
-from lakebed.errors import DependencyError, LakebedError, SetupError
+from lakebed.errors import DependencyError, LakebedError, SetupError, TransientError
 from lakebed.manifest import Project
 from lakebed.runner.derived_report import DerivedOutcome, NobodyWatches, RunProgress
 from lakebed.runner.table_logs import TableLogs, note
@@ -47,6 +48,8 @@ class Derivation:
     progress: RunProgress = field(default_factory=NobodyWatches)
     resume: dict[str, int] = field(default_factory=dict)
     cascade: bool = True
+    abandoned: threading.Event = field(default_factory=threading.Event)
+    """Set when the pass ends before its runs: what fails then says nothing about them."""
 
     @cached_property
     def spark(self) -> Any:
@@ -117,11 +120,23 @@ def _patiently(work: Derivation, run: Run, number: int, do: Callable[[], Result]
         except SetupError:
             raise
         except Exception as error:
+            if work.abandoned.is_set() or _is_gone(error):
+                raise _spark_is_gone(run) from error
             why = _explained(error, run, number)
             if attempt >= TRIES or isinstance(error, DependencyError) or type(error).__name__ in _HOPELESS:
                 raise StepError(number, why) from error
             work.edges.pause(0.5 * 2**attempt)
             attempt += 1
+
+
+def _is_gone(error: Exception) -> bool:
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
+
+
+def _spark_is_gone(run: Run) -> TransientError:
+    """Not this run's trouble: the pass ends, and the next one begins with the same events."""
+    what = "Spark's process does not answer"
+    return TransientError(what, code="spark", where=run.dataset, hint="run again: nothing is lost")
 
 
 def _explained(error: Exception, run: Run, number: int) -> LakebedError:

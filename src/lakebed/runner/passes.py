@@ -155,6 +155,9 @@ def _side_by_side(work: Derivation, pass_: Pass) -> list[DerivedOutcome]:
                     pass_.skip(run)
                 else:
                     pass_.finish(run, outcome.failed_step, rewrote=outcome.rewrote)
+    except BaseException:
+        work.abandoned.set()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

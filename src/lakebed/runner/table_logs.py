@@ -12,7 +12,7 @@ from typing import Any
 from lakebed.dependencies import Partition, Run
 from lakebed.manifest import Project, Versions
 from lakebed.sources import local_folder
-from lakebed.tables.data_commits import TableLog
+from lakebed.tables.data_commits import TableLog, tables_in
 
 
 @dataclass
@@ -55,8 +55,7 @@ class TableLogs:
 
     @cached_property
     def _others(self) -> dict[str, Path]:
-        logs = self.warehouse.glob("*/*/_delta_log") if self.warehouse.is_dir() else ()
-        return {f"{log.parent.parent.name}.{log.parent.name}".lower(): log.parent for log in logs}
+        return tables_in(self.warehouse)
 
     def log(self, name: str) -> TableLog | None:
         """The table's log as it stood when first asked; None if there is no table."""

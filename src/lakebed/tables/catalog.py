@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from lakebed.history.columns import internal, quote_ident
 from lakebed.manifest import Versions
+from lakebed.tables.data_commits import tables_in
 from lakebed.tables.delta import quote_text
 
 _CURRENT = "_current"
@@ -31,17 +32,13 @@ class Catalog:
     warehouse: Path
     versions: dict[str, Versions]
 
-    def tables(self) -> dict[str, Path]:
-        """Every Delta table of the warehouse by its name in lower case."""
-        logs = self.warehouse.glob("*/*/_delta_log") if self.warehouse.is_dir() else ()
-        folders = (log.parent for log in logs)
-        return {f"{one.parent.name}.{one.name}".lower(): one for one in folders}
-
     def enter(self, spark: SparkSession, database: str, words: Collection[str]) -> list[Path]:
         """Make `database` the session's current one, and all tables known whose names are among these words (in lower
         case); gives their folders."""
         mine = spark.conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory"
-        found = {name: path for name, path in self.tables().items() if self._is_named(name, words)}
+        found = {
+            name: path for name, path in tables_in(self.warehouse).items() if self._is_named(name, words)
+        }
         if mine:
             with _naming:
                 self._database(spark, database)

@@ -156,6 +156,14 @@ class TableLog:
                     yield json.loads(line)
 
 
+def tables_in(warehouse: Path) -> dict[str, Path]:
+    """Every Delta table at `<warehouse>/<database>/<table>`, by its name in lower case. A folder with a dot in its name is
+    none: SQL would take it for two."""
+    logs = warehouse.glob("*/*/_delta_log") if warehouse.is_dir() else ()
+    folders = [log.parent for log in logs if "." not in log.parent.name + log.parent.parent.name]
+    return {f"{one.parent.name}.{one.name}".lower(): one for one in folders}
+
+
 def facts_in(metadata: str | None) -> Mapping[str, Any]:
     """What lakebed wrote into a commit; nothing if the commit is not lakebed's."""
     try:
