@@ -55,7 +55,7 @@ WEEKLY = (
 TOTAL = """\
 dataset: shop.total
 dependencies: [{table_name: shop.weekly, usage: overwrite}]
-steps: [{sql: SELECT sum(orders) AS orders, sum(amount) AS amount FROM shop.weekly}]
+steps: [{sql: "SELECT sum(orders) AS orders, sum(amount) AS amount FROM shop.weekly"}]
 """
 TABLES = ("orders", "daily", "weekly", "total", "arrivals")
 

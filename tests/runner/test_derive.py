@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakebed.manifest import load_project
-from lakebed.runner import Edges, PassOutcome, derive_project, redrive
+from lakebed.runner import Edges, PassOutcome, derive_project, redrive, run_everything_due
 from lakebed.tables.data_commits import TableLog
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class Shop:
         edges = Edges(pause=lambda _: None)
         return redrive(load_project(self.root), letters, spark=lambda: self.spark, edges=edges)
 
+    def lose_the_store(self) -> None:
+        shutil.rmtree(self.root / ".lakebed")
+
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
         found = self.spark.read.format("delta").load(self.path(table))
         return sorted((tuple(row) for row in found.select(*columns or found.columns).collect()), key=str)
@@ -97,6 +101,9 @@ def test_D9_a_partition_is_replaced_alone_in_one_commit(shop: Shop) -> None:
     assert [str(one) for one in commit.partitions] == [f"day={MON}"]
     assert commit.facts["roots"] == [again.run.causes[0].event]
     assert shop.run().runs == ()
+    shop.lose_the_store()
+    assert {one.state for one in shop.run().runs} == {"held"}
+    assert shop.log("daily").newest == again.version
 
 
 def test_D9_columns_go_by_position_and_rows_stay_in_their_partition(shop: Shop) -> None:
@@ -129,6 +136,8 @@ def test_D9_appends_once_per_event_and_reports_what_took_rows_away(shop: Shop) -
     shop.spark.sql(f"DELETE FROM delta.`{shop.path('sales')}` WHERE amount = 1")  # noqa: S608
     done = shop.run()
     assert (done.runs, len(done.reported)) == ((), 1)
+    shop.lose_the_store()
+    shop.run()
     assert shop.rows("events") == [(2, MON), (2, MON)]
 
 
@@ -185,3 +194,31 @@ def test_D16_a_step_runs_in_its_database_and_reads_its_own_table(shop: Shop) -> 
     shop.sell((10, "de", TUE))
     shop.run()
     assert shop.rows("running") == [(1, MON), (11, TUE)]
+
+
+CUSTOMERS = """\
+dataset: {db}.customers
+source: {{files: "customers/{{n}}.csv", format: csv, schema: "id bigint, name string, op string"}}
+feed: {{kind: changes, key: [id], delete_when: "op = 'D'", except_columns: [op]}}
+history: {{kind: versions}}
+"""
+NAMES = """\
+dataset: {db}.names
+dependencies: [{{table_name: {db}.customers, usage: overwrite}}]
+steps: [{{sql: "SELECT * FROM customers_current"}}]
+"""
+
+
+def test_R2_a_versions_table_has_a_view_of_what_is_current(shop: Shop) -> None:
+    """Nothing internal comes along with `SELECT *`."""
+    (shop.root / "datasets" / "customers.yaml").write_text(CUSTOMERS.format(db=shop.db))
+    (shop.root / "datasets" / "names.yaml").write_text(NAMES.format(db=shop.db))
+    (shop.root / "landing" / "customers").mkdir()
+    (shop.root / "landing" / "customers" / "1.csv").write_text(
+        "id,name,op\n1,Ada,I\n2,Bob,I\n1,Eve,U\n2,Bob,D\n"
+    )
+    outcome = run_everything_due(load_project(shop.root), spark=lambda: shop.spark)
+    assert outcome.failed == ()
+    assert shop.rows("names", "id", "name", "is_current") == [(1, "Eve", True)]
+    found = shop.spark.read.format("delta").load(shop.path("names"))
+    assert [name for name in found.columns if name.startswith("_lb_")] == []

@@ -7,8 +7,9 @@ from tests.dependencies.building import derived, on, whole
 from tests.runner.written_logs import World, world  # noqa: F401 - a fixture
 
 from lakebed.control import Position
-from lakebed.dependencies import Run
-from lakebed.runner import DerivedOutcome, redrive
+from lakebed.dependencies import Range, Run
+from lakebed.errors import TransientError
+from lakebed.runner import DerivedOutcome, backfill, redrive
 from lakebed.runner.derive import Derivation
 
 A_DAY = "20220120"
@@ -283,3 +284,56 @@ def test_a_table_without_partitions_is_refreshed_whole(world: World) -> None:  #
     world.table("a.source").add(A_DAY)
     world.pass_()
     assert world.ran == [("a.total", None)]
+
+
+def test_D3_a_run_waits_for_what_it_requires_and_follows_when_that_is_there(world: World) -> None:  # noqa: F811
+    world.derived = (derived("a.daily", on("a.source"), on("a.rates", "validate", required=True)),)
+    world.table("a.source").add(A_DAY)
+    assert [one.missing for one in world.pass_().waiting] == [("a.rates",)]
+    world.table("a.rates").add("20220101")
+    world.pass_()
+    assert world.ran == []
+    world.table("a.rates").add(A_DAY)
+    done = world.pass_()
+    assert (world.ran, done.waiting) == ([("a.daily", A_DAY)], ())
+
+
+def test_D11_a_pass_that_loses_spark_buries_nothing(two_hops: World) -> None:
+    two_hops.table("a.source").add(A_DAY)
+
+    def gone(work: Derivation, run: Run) -> DerivedOutcome:
+        raise TransientError("Spark's process does not answer", code="spark")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lakebed.runner.derive.derive", gone)
+        with pytest.raises(TransientError):
+            two_hops.pass_()
+    with two_hops.store() as store:
+        assert store.derived.dead_letters() == []
+    two_hops.pass_()
+    assert two_hops.ran == [("a.daily", A_DAY), ("a.report", A_DAY)]
+
+
+def test_D14_a_backfill_without_cascade_reaches_nobody_also_not_later(two_hops: World) -> None:
+    two_hops.table("a.source").add(A_DAY, "20220121")
+    two_hops.pass_()
+    two_hops.ran.clear()
+    wanted = Range("a.daily", A_DAY, "20220121", "backfill:1")
+    backfill(two_hops.project, wanted, spark=lambda: None, edges=two_hops.edges)
+    assert sorted(two_hops.ran) == [("a.daily", A_DAY), ("a.daily", "20220121")]
+    two_hops.pass_()
+    assert two_hops.ran == []
+    two_hops.lose_the_store()
+    two_hops.pass_()
+    assert two_hops.ran == []
+
+
+def test_D14_a_backfill_with_cascade_goes_on(two_hops: World) -> None:
+    two_hops.table("a.source").add(A_DAY)
+    two_hops.pass_()
+    two_hops.ran.clear()
+    wanted = Range("a.daily", A_DAY, A_DAY, "backfill:1", cascade=True)
+    backfill(two_hops.project, wanted, spark=lambda: None, edges=two_hops.edges)
+    assert two_hops.ran == [("a.daily", A_DAY), ("a.report", A_DAY)]
+    two_hops.pass_()
+    assert two_hops.ran == []

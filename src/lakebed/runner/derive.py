@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from lakebed.control import ControlStore, DeadLetter
@@ -84,12 +85,10 @@ def derive(work: Derivation, run: Run) -> DerivedOutcome:
     steps = StepRunner(spark, Catalog(work.logs.warehouse, work.logs.versions), run, staging)
     failed_before, rows = work.resume.get(run.id, 1), list[tuple[int, Rows]]()
     try:
-        for number in range(
-            1, len(run.steps) + 1
-        ):  # 2. the steps, in order; those that wrote before are not repeated
+        for number, _ in enumerate(run.steps, start=1):  # 2. the steps, in order
             if number < failed_before and steps.is_committed(number):
-                continue
-            given = _patiently(work, run, number, lambda number=number: steps.take(number))  # type: ignore[misc]
+                continue  # what it wrote to another table is there
+            given = _patiently(work, run, number, partial(steps.take, number))
             if given is not None:
                 rows.append((number, given))
         if not rows:
@@ -168,40 +167,31 @@ def carry_out(work: Derivation, run: Run) -> DerivedOutcome:
     steps = [{"db": step.db, "info": step.info, "sql": step.sql} for step in run.steps]
     number, began = store.start_run(run, steps), time.monotonic()
     try:
-        outcome = derive(work, run)
-    except StepError as failure:
-        letter = DeadLetter(
-            run.id,
-            run.dataset,
-            run.target.value,
-            run.causes,
-            failure.step,
-            failure.why.as_dict(),
-            work.edges.now(),
-        )
-        store.bury(letter)
-        store.finish_run(
-            number,
-            state="failed",
-            failed_step=failure.step,
-            error=failure.why.as_dict(),
-            version_before=before,
-        )
-        outcome = DerivedOutcome(
-            run, "failed", time.monotonic() - began, failed_step=failure.step, error=failure.why
-        )
-    else:
-        store.finish_run(
-            number,
-            state="done",
-            version_before=before,
-            version=outcome.version,
-            rows=outcome.rows,
-            files=outcome.files,
-        )
+        outcome = replace(derive(work, run), seconds=time.monotonic() - began)
         _resolve(work, run)
+    except StepError as failure:
+        seconds = time.monotonic() - began
+        outcome = DerivedOutcome(run, "failed", seconds, failed_step=failure.step, error=failure.why)
+        store.bury(_letter(run, failure, work.edges.now()))
+    store.finish_run(number, version_before=before, **_noted(outcome))
     work.progress.run_finished(outcome)
     return outcome
+
+
+def _letter(run: Run, failure: StepError, now: datetime) -> DeadLetter:
+    value, error = run.target.value, failure.why.as_dict()
+    return DeadLetter(run.id, run.dataset, value, run.causes, failure.step, error, now)
+
+
+def _noted(outcome: DerivedOutcome) -> dict[str, Any]:
+    return {
+        "state": outcome.state,
+        "version": outcome.version,
+        "rows": outcome.rows,
+        "files": outcome.files,
+        "failed_step": outcome.failed_step,
+        "error": outcome.error.as_dict() if outcome.error else None,
+    }
 
 
 def _resolve(work: Derivation, run: Run) -> None:
