@@ -129,6 +129,11 @@ def _patiently(work: Derivation, run: Run, number: int, do: Callable[[], Result]
 
 
 def _is_gone(error: Exception) -> bool:
+    """Whether the error is that of a JVM which is no more; such a one cannot even tell what other errors say."""
+    try:
+        str(error)
+    except Exception as silent:  # noqa: BLE001 - whatever py4j raises then
+        return _is_gone(silent)
     return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
 
 
