@@ -136,6 +136,7 @@ def test_D9_appends_once_per_event_and_reports_what_took_rows_away(shop: Shop) -
     shop.spark.sql(f"DELETE FROM delta.`{shop.path('sales')}` WHERE amount = 1")  # noqa: S608
     done = shop.run()
     assert (done.runs, len(done.reported)) == ((), 1)
+    assert {str(one) for one in shop.log("sales").present() or ()} == {f"day={MON}"}
     shop.lose_the_store()
     shop.run()
     assert shop.rows("events") == [(2, MON), (2, MON)]
