@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,25 @@ from tests.cli.conftest import Lakebed
 from lakebed.cli import progress as progress_module
 from lakebed.cli import run as run_module
 from lakebed.cli.progress import Moving, batch_line
+from lakebed.control import DeadLetter
 from lakebed.errors import BatchError, LakebedError, ManifestError, SetupError
-from lakebed.runner import BatchOutcome, DatasetOutcome, RunOutcome
+from lakebed.runner import BatchOutcome, DatasetOutcome, DueOutcome, PassOutcome, RunOutcome
 
 REPORT = {"batch": 1, "read": 3, "applied": 2, "unchanged": 1, "late": 0, "version": 1}
 DONE = BatchOutcome(
     "demo.cities", 1, ("demo/cities/2024-01-01.csv",), REPORT, notes=("the column 'x' is not read",)
 )
 
-Runs = Callable[[RunOutcome | LakebedError], None]
+NOTHING_DERIVED = PassOutcome()
+Runs = Callable[..., None]
 
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Puts the outcome of a run in place of the run."""
 
-    def install(outcome: RunOutcome | LakebedError) -> None:
-        def run_project(_project: object, *, progress: Any, **_rest: object) -> RunOutcome:
+    def install(outcome: RunOutcome | LakebedError, derived: PassOutcome = NOTHING_DERIVED) -> None:
+        def run_everything_due(_project: object, *, progress: Any, **_rest: object) -> DueOutcome:
             if isinstance(outcome, LakebedError):
                 raise outcome
             for one in outcome.datasets:
@@ -39,9 +42,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
                     progress.batch_started(one.dataset, batch.number, batch.files)
                     progress.batch_finished(batch)
                 progress.dataset_finished(one)
-            return outcome
+            return DueOutcome(outcome, derived)
 
-        monkeypatch.setattr(run_module, "run_project", run_project)
+        monkeypatch.setattr(run_module, "run_everything_due", run_everything_due)
 
     return install
 
@@ -143,3 +146,20 @@ def test_skip_and_retry_where_no_batch_waits(lakebed: Lakebed, project: Path) ->
     told = lakebed("--project", project, "skip", "demo.cities", "--format", "json")
     assert json.loads(told.out)["skipped"] == []
     assert "no batch is waiting" in lakebed("--project", project, "retry", "demo.cities").err
+
+
+def test_D11_a_failed_run_of_a_derived_dataset_is_told_by_the_code_and_fails_no_load(
+    lakebed: Lakebed, project: Path, runs: Runs
+) -> None:
+    error = {"code": "sql", "what": "no such table", "hint": None, "where": "shop.weekly week=1, step 2"}
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    letter = DeadLetter("1f3a" * 8, "shop.weekly", "1", (), 2, error, at)
+    runs(outcome(None), PassOutcome(dead=(letter,)))
+    ended = lakebed("--project", project, "run")
+    assert ended.code == 1
+    assert "error: shop.weekly week=1, step 2: no such table [sql]" in ended.err
+    assert "dead letter 1f3a1f3a1f3a" in ended.err
+    assert "shop: 1 batch applied, 1 failed" in ended.err
+    told = json.loads(lakebed("--project", project, "run", "--format", "json").out)
+    assert told["datasets"][0]["state"] == "done"
+    assert told["derived"]["dead"][0]["step"] == 2

@@ -105,6 +105,7 @@ def test_several_processes_make_the_schema_once(address: str) -> None:
 RELEASED = {
     "schema_1.sql": ("schema_version", "batches", "inputs", "runs", "events"),
     "schema_2.sql": ("failures", "skips", "leases"),
+    "schema_3.sql": ("positions", "waiting", "dead_letters", "derived_runs"),
 }
 
 

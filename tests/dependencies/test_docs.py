@@ -31,7 +31,7 @@ def shop(tmp_path: Path) -> Path:
 
 def test_the_example_loads_and_plans_as_shown(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert load_project(shop).warnings == ()
-    ((command, shown),) = re.findall(r"```console\n\$ lakebed (.*?)\n(.*?)```", PAGE, flags=re.DOTALL)
+    ((command, shown),) = re.findall(r"```console\n\$ lakebed (plan .*?)\n(.*?)```", PAGE, flags=re.DOTALL)
     with pytest.raises(SystemExit) as ended:
         main(["--project", str(shop), *command.split()])
     assert ended.value.code == 0

@@ -1,4 +1,4 @@
-"""`lakebed watch`: what lands is applied with nothing else done, and it ends when asked to."""
+"""`lakebed watch`: what lands is applied, and computed two hops on, with nothing else done; it ends when asked to."""
 
 from __future__ import annotations
 
@@ -14,10 +14,24 @@ from lakebed.control import open_store
 from lakebed.manifest import load_project
 
 LONGEST = 300
+DERIVED = {
+    "by_country": """\
+dataset: demo.by_country
+dependencies: [{table_name: demo.cities, usage: overwrite}]
+steps: [{sql: "SELECT country, count(*) AS changes FROM demo.cities GROUP BY country"}]
+""",
+    "total": """\
+dataset: demo.total
+dependencies: [{table_name: demo.by_country, usage: overwrite}]
+steps: [{sql: SELECT sum(changes) AS changes FROM by_country}]
+""",
+}
 
 
 def test_what_lands_is_applied_and_sigterm_ends_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, 1, 1, {"cities": SNAPSHOT_LOG})
+    for name, text in DERIVED.items():
+        (project / "datasets" / f"{name}.yaml").write_text(text)
     command = [sys.executable, "-m", "lakebed.cli", "--project", str(project), "watch", "--every", "0.5"]
     watching = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
@@ -29,6 +43,7 @@ def test_what_lands_is_applied_and_sigterm_ends_it(tmp_path: Path) -> None:
             "country,city,population\nCA,Victoria,92000\n"
         )
         wait_for(project, batches=2)
+        wait_for_runs(project, "demo.total", 2)
         watching.send_signal(signal.SIGTERM)
         _, said = watching.communicate(timeout=LONGEST)
     finally:
@@ -47,3 +62,14 @@ def wait_for(project: Path, *, batches: int) -> None:
             return
         time.sleep(0.2)
     raise AssertionError(f"batch {batches} was not applied within {LONGEST} seconds")
+
+
+def wait_for_runs(project: Path, dataset: str, count: int) -> None:
+    loaded = load_project(project)
+    until = time.monotonic() + LONGEST
+    while time.monotonic() < until:
+        with open_store(loaded.control, base=loaded.root) as store:
+            if sum(run.state == "done" for run in store.derived.runs(dataset)) >= count:
+                return
+        time.sleep(0.2)
+    raise AssertionError(f"{dataset} was not computed {count} times within {LONGEST} seconds")

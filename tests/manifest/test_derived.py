@@ -147,7 +147,7 @@ def test_D6_arrivals_that_could_tell_no_partition_are_a_warning(
     write_project: WriteProject, table: str, column: str, format_: str, field: str, what: str
 ) -> None:
     text = (
-        "dataset: x.y\npartition_column: year\npartition_python_mask: '%Y'\nsteps: [{sql: x}]\ndependencies:\n"
+        "dataset: x.y\npartition_column: year\npartition_python_mask: '%Y'\nsteps: [{sql: SELECT 1}]\ndependencies:\n"
         f"  - {{table_name: {table}, usage: overwrite, field_column: {column}, date_expression: '{format_}'}}\n"
     )
     (warning,) = load_project(write_project({FILE: WEEKLY, "datasets/x.yaml": text})).warnings
@@ -219,7 +219,9 @@ def test_D1_a_mistake_in_yaml(
 
 
 def test_a_derived_and_an_ingested_dataset_share_the_names(write_project: WriteProject) -> None:
-    text = "dataset: CRM.Customers\ndependencies: [{table_name: a.s, usage: append}]\nsteps: [{sql: x}]\n"
+    text = (
+        "dataset: CRM.Customers\ndependencies: [{table_name: a.s, usage: append}]\nsteps: [{sql: SELECT 1}]\n"
+    )
     (problem,) = problems_of(write_project, {"datasets/z.yaml": text}).problems
     assert (problem.file, problem.line) == ("datasets/z.yaml", 1)
     assert problem.what.startswith("the name 'CRM.Customers' is taken by datasets/crm.customers.yaml")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lakebed.cli import batches, describe, init, lineage, plan, rejected, run, show, watch
+from lakebed.cli import batches, derived, describe, init, lineage, plan, rejected, run, runs, show, watch
 from lakebed.cli.settings import Settings
 
 HELP = """History for the data lake: files that land become Delta tables that tell the truth.
@@ -57,5 +57,5 @@ def _global(
     context.obj = Settings(project, profile)
 
 
-for module in (init, describe, run, watch, show, rejected, batches, lineage, plan):
+for module in (init, describe, run, watch, show, rejected, batches, lineage, plan, derived, runs):
     module.add_to(app)

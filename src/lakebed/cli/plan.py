@@ -62,12 +62,17 @@ def plan(  # noqa: PLR0913, PLR0917 - the options of a command
         for one in events:
             known_name(project, graph, one.table)
         found = plan_events(graph, events)
+    print_plan(found, format_)
+    if found.refused:
+        raise typer.Exit(FAILED)
+
+
+def print_plan(found: Plan, format_: ShortFormat) -> None:
+    """Every run of a plan, what waits, and what cannot be."""
     if format_ is ShortFormat.JSON:
         print(to_json(_data(found), indent=2))  # noqa: T201
     else:
         print(harmless("\n".join(_lines(found))))  # noqa: T201
-    if found.refused:
-        raise typer.Exit(FAILED)
 
 
 def _backfill(graph: Graph, wanted: Range) -> Plan:

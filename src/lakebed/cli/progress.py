@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from lakebed.cli.output import COUNTERS, harmless, say
-from lakebed.runner import BatchOutcome, DatasetOutcome, Progress, Silent
+from lakebed.dependencies import Cause, Run
+from lakebed.dependencies.events import WHOLE_TABLE
+from lakebed.runner import BatchOutcome, BothProgress, DatasetOutcome, DerivedOutcome, NobodyWatches, Silent
 
 
 class Lines:
@@ -31,6 +33,15 @@ class Lines:
         for note in outcome.notes:
             say(f"  note: {note}")
 
+    def run_started(self, run: Run) -> None: ...
+
+    def run_finished(self, outcome: DerivedOutcome) -> None:
+        say(run_line(outcome))
+
+
+class Quiet(Silent, NobodyWatches):
+    """Nothing at all."""
+
 
 class Moving(Lines):
     """The same, and between the lines what is being done right now."""
@@ -44,12 +55,15 @@ class Moving(Lines):
     def batch_started(self, dataset: str, number: int, files: Sequence[str]) -> None:
         self.show(f"{dataset}: batch {number}, {files_text(files)}")
 
+    def run_started(self, run: Run) -> None:
+        self.show(f"{run.dataset}: computing {run.partition or 'the whole table'}")
+
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Progress]:
+def progress(*, quiet: bool) -> Iterator[BothProgress]:
     """The progress that suits where standard error goes."""
     if quiet:
-        yield Silent()
+        yield Quiet()
     elif not sys.stderr.isatty():
         yield Lines()
     else:
@@ -66,6 +80,29 @@ def batch_line(outcome: BatchOutcome) -> str:
     if outcome.already_applied:
         return f"{start}: was in the table already"
     return f"{start}: {counted(outcome.report) or 'no rows'}"
+
+
+def run_line(outcome: DerivedOutcome) -> str:
+    """`shop.weekly week=20220115: 7 rows in 1 file, version 3, because of shop.orders date=20220120`."""
+    run = outcome.run
+    start = f"{run.dataset} {run.partition or '(whole table)'}"
+    if outcome.state == "failed":
+        return f"{start}: failed at step {outcome.failed_step}"
+    files = f"{outcome.files} file{'' if outcome.files == 1 else 's'}"
+    rows = f"{outcome.rows} row{'' if outcome.rows == 1 else 's'}"
+    return f"{start}: {rows} in {files}, version {outcome.version}, because of {causes_text(run.causes)}"
+
+
+def causes_text(causes: Sequence[Cause]) -> str:
+    """The tables and partitions that made a run necessary, the first few of them."""
+    told = [
+        f"{cause.table} {partition}" if partition.values else cause.table
+        for cause in causes
+        for partition in cause.partitions or (WHOLE_TABLE,)
+    ]
+    told = list(dict.fromkeys(told))
+    more = f" and {len(told) - 2} more" if len(told) > 2 else ""
+    return ", ".join(told[:2]) + more
 
 
 def counted(report: Mapping[str, Any]) -> str:

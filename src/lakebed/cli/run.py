@@ -10,11 +10,12 @@ import typer
 from lakebed.cli.failures import FAILED, OK, exit_code, show_error
 from lakebed.cli.options import DatasetName, ResultFormat
 from lakebed.cli.output import ShortFormat, harmless, say, to_json
+from lakebed.cli.passes import pass_summary, tell_pass
 from lakebed.cli.progress import counted, files_text, progress
 from lakebed.cli.settings import settings
 from lakebed.cli.spark import spark_of
 from lakebed.manifest import Project
-from lakebed.runner import RunOutcome, preview_project, run_project, sound
+from lakebed.runner import DueOutcome, preview_project, run_everything_due, sound
 from lakebed.runner import recover as recover_store
 from lakebed.runner import retry as retry_batch
 from lakebed.runner import skip as skip_batch
@@ -40,7 +41,8 @@ def run(
     ] = False,
     format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
-    """Apply all files that have landed, batch by batch. Running again is always safe: nothing is applied twice.
+    """Apply all files that have landed, batch by batch, then compute the derived datasets that depend on what has changed,
+    over all hops. Running again is always safe: nothing is applied twice.
 
     \b
     Example:
@@ -59,7 +61,7 @@ def _run(
     project: Project, datasets: list[str] | None, spark: Callable[[], SparkSession], *, quiet: bool
 ) -> None:
     with progress(quiet=quiet) as shown:
-        outcome = run_project(project, datasets=datasets, progress=shown, spark=spark)
+        outcome = run_everything_due(project, datasets=datasets, progress=shown, spark=spark)
     for said in sound(project, outcome):
         say(said)
     if quiet:
@@ -90,17 +92,21 @@ def _preview(
     raise typer.Exit(FAILED if any(one.error for one in found) else OK)
 
 
-def _tell(outcome: RunOutcome) -> None:
-    for one in outcome.failed:
+def _tell(outcome: DueOutcome) -> None:
+    loaded = outcome.loaded
+    for one in loaded.failed:
         assert one.error is not None
         one.error.where = one.error.where or one.dataset
         show_error(one.error, as_json=False)
-    batches = sum(len(one.batches) for one in outcome.datasets)
-    failed = f", {len(outcome.failed)} of {len(outcome.datasets)} datasets failed" if outcome.failed else ""
-    say(f"{outcome.project}: {batches} batch{'' if batches == 1 else 'es'} applied{failed}")
+    tell_pass(outcome.derived)
+    batches = sum(len(one.batches) for one in loaded.datasets)
+    failed = f", {len(loaded.failed)} of {len(loaded.datasets)} datasets failed" if loaded.failed else ""
+    say(
+        f"{loaded.project}: {batches} batch{'' if batches == 1 else 'es'} applied{failed}{pass_summary(outcome.derived)}"
+    )
 
 
-def _code(outcome: RunOutcome) -> int:
+def _code(outcome: DueOutcome) -> int:
     """That of the errors, if they agree; any mixture is a failure."""
     codes = {exit_code(one.error) for one in outcome.failed if one.error}
     if not codes:

@@ -14,10 +14,12 @@ from lakebed.cli.settings import settings
 from lakebed.cli.spark import spark_of
 from lakebed.control import open_store
 from lakebed.errors import TableError
-from lakebed.manifest import Dataset, Log, Project, Versions
+from lakebed.manifest import Dataset, Derived, Log, Project, Versions
 from lakebed.runner import Edges
 from lakebed.runner.ingest import ours
+from lakebed.runner.table_logs import TableLogs
 from lakebed.runner.work import Work
+from lakebed.tables.data_commits import TableLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,14 +57,33 @@ def show(
     if all_versions and as_of is not None:
         raise typer.BadParameter("--all-versions and --as-of contradict each other: give one of them")
     project = settings(context).load()
-    dataset = project.dataset(name)
     spark = spark_of(project, short=True, quiet=format_ is not Format.TABLE)
-    with ours(dataset.name):
-        wanted = ordered_rows(project, dataset, spark, as_of=as_of, all_versions=all_versions)
+    derived = next((one for one in project.derived if one.name.lower() == name.lower()), None)
+    with ours(name):
+        if derived is not None:
+            if all_versions or as_of is not None:
+                raise typer.BadParameter(f"{derived.name} is derived: it keeps no versions")
+            wanted = derived_rows(project, derived, spark)
+        else:
+            dataset = project.dataset(name)
+            wanted = ordered_rows(project, dataset, spark, as_of=as_of, all_versions=all_versions)
         rows = first_rows(wanted, limit + 1 if limit else None)
     print_frame_rows(rows.first(limit) if limit else rows, format_)
     if limit and len(rows.lines) > limit:
         say(f"only the first {limit} rows are shown; --limit {limit * 10} shows more, --limit 0 all")
+
+
+def derived_rows(project: Project, derived: Derived, spark: Callable[[], SparkSession]) -> DataFrame:
+    """The rows of a derived dataset, by partition."""
+    from pyspark.sql import functions as F  # noqa: PLC0415
+
+    folder = TableLogs(project, spark).folder(derived.name)
+    if TableLog.of(folder) is None:
+        what = f"{derived.name} was not computed yet"
+        raise TableError(what, code="no_table", hint="see `lakebed waiting` and `lakebed dead`")
+    rows = spark().read.format("delta").load(str(folder))
+    column = derived.partition_column
+    return rows if column is None else rows.orderBy(F.col(f"`{column.replace('`', '``')}`"))
 
 
 def ordered_rows(

@@ -11,12 +11,13 @@ import typer
 
 from lakebed.cli.failures import FAILED, OK, show_error
 from lakebed.cli.output import say
+from lakebed.cli.passes import tell_pass
 from lakebed.cli.progress import progress
 from lakebed.cli.settings import settings
 from lakebed.cli.spark import end_spark, spark_of
 from lakebed.control import open_store
 from lakebed.errors import LakebedError
-from lakebed.runner import Edges, anything_new, run_project, sound
+from lakebed.runner import DueOutcome, Edges, RunOutcome, anything_new, derive_project, run_project, sound
 from lakebed.runner.leases import Lease
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def watch(
         float, typer.Option(help="How many seconds to wait between two looks.", min=0.1, metavar="SECONDS")
     ] = 2.0,
 ) -> None:
-    """Keep running: apply files as they land. Ends after the batch that is under way on Ctrl-C or SIGTERM.
+    """Keep running: apply files as they land, and compute what depends on a table whenever it has changed. Ends after the
+    batch or run that is under way on Ctrl-C or SIGTERM.
 
     \b
     Example:
@@ -68,18 +70,20 @@ def watch(
 
 
 def _look(project: Project, spark: Callable[[], object], stop: threading.Event) -> None:
-    """One look at the landing folder. Whatever goes wrong is said, and looked at again the next time."""
+    """One look at the landing folder and at the tables' commits. Whatever goes wrong is said, and looked at again the next time."""
     try:
         names = anything_new(project, spark=spark)
-        if not names:
-            return
+        edges = Edges(stopping=stop.is_set)
         with progress(quiet=False) as shown:
-            outcome = run_project(
-                project, datasets=names, progress=shown, spark=spark, edges=Edges(stopping=stop.is_set)
-            )
-        for one in outcome.failed:
+            loaded = RunOutcome(project.name, ())
+            if names:
+                loaded = run_project(project, datasets=names, progress=shown, spark=spark, edges=edges)
+            derived = derive_project(project, progress=shown, spark=spark, edges=edges)
+        outcome = DueOutcome(loaded, derived)
+        for one in loaded.failed:
             assert one.error is not None
             show_error(one.error, as_json=False)
+        tell_pass(derived)
         for said in sound(project, outcome):
             say(said)
     except LakebedError as error:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from lakebed.dependencies import Cause
+
 BatchState = Literal["planned", "done"]
 RunState = Literal["running", "done", "failed"]
 
@@ -116,3 +118,60 @@ class Failure:
     number: int
     at: datetime
     error: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The newest commit of a source that a derived dataset has seen (D2). `table_id` tells a table from another that has
+    taken its name."""
+
+    version: int
+    table_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A target that lacks something, since when, and what. `partition` is None where its dataset has none."""
+
+    dataset: str
+    partition: str | None
+    causes: tuple[Cause, ...]
+    behind: tuple[str, ...]
+    arrived: tuple[str, ...]
+    missing: tuple[str, ...]
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A run that failed for good at a step, or, without one, an arrival of which no run could be made (D11)."""
+
+    id: str
+    dataset: str
+    partition: str | None
+    causes: tuple[Cause, ...]
+    step: int | None
+    error: Mapping[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedRun:
+    """One try at one run. `steps` are as they were run, with their SQL; `version` is that of its commit."""
+
+    number: int
+    id: str
+    dataset: str
+    partition: str | None
+    write: str
+    state: RunState
+    causes: tuple[Cause, ...]
+    steps: tuple[Mapping[str, Any], ...]
+    started_at: datetime
+    finished_at: datetime | None = None
+    failed_step: int | None = None
+    error: Mapping[str, Any] | None = None
+    version_before: int | None = None
+    version: int | None = None
+    rows: int | None = None
+    files: int | None = None

@@ -153,6 +153,71 @@ leases = Table(
     Column("until", UtcTime, nullable=False),
 )
 
+# How far the commits of a source have been looked at for a derived dataset (D2).
+positions = Table(
+    "positions",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("table_id", Text, nullable=False),
+    Column("at", UtcTime, nullable=False),
+)
+
+# Targets that have a cause to run and lack something (D3, D8). `partition` is empty where the dataset has none.
+waiting = Table(
+    "waiting",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("partition", Text, primary_key=True),
+    Column("causes", JSON, nullable=False),
+    Column("behind", JSON, nullable=False),
+    Column("arrived", JSON, nullable=False),
+    Column("missing", JSON, nullable=False),
+    Column("since", UtcTime, nullable=False),
+)
+
+# Runs that failed for good, and arrivals of which no run could be made (D11).
+dead_letters = Table(
+    "dead_letters",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column("partition", Text),
+    Column("causes", JSON, nullable=False),
+    Column("step", Integer),
+    Column("error", JSON, nullable=False),
+    Column("at", UtcTime, nullable=False),
+)
+
+# One try at one run of a derived dataset.
+derived_runs = Table(
+    "derived_runs",
+    metadata,
+    Column("number", Number, Identity(always=True), primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("partition", Text),
+    Column("write", Text, nullable=False),
+    Column(
+        "state",
+        Text,
+        CheckConstraint("state IN ('running', 'done', 'failed')", name="derived_run_state"),
+        nullable=False,
+    ),
+    Column("causes", JSON, nullable=False),
+    Column("steps", JSON, nullable=False),
+    Column("failed_step", Integer),
+    Column("error", JSON(none_as_null=True)),
+    Column("version_before", BigInteger),
+    Column("version", BigInteger),
+    Column("rows", BigInteger),
+    Column("files", BigInteger),
+    Column("started_at", UtcTime, nullable=False),
+    Column("finished_at", UtcTime),
+    Index("derived_runs_by_dataset", "dataset", "number"),
+)
+
 Upgrade = Callable[[Connection], None]
 
 
@@ -164,7 +229,11 @@ def _failures_skips_leases(connection: Connection) -> None:
     metadata.create_all(connection, tables=[failures, skips, leases])
 
 
-UPGRADES: tuple[Upgrade, ...] = (_batches_runs_events, _failures_skips_leases)
+def _derived_datasets(connection: Connection) -> None:
+    metadata.create_all(connection, tables=[positions, waiting, dead_letters, derived_runs])
+
+
+UPGRADES: tuple[Upgrade, ...] = (_batches_runs_events, _failures_skips_leases, _derived_datasets)
 
 ADVISORY_LOCK = 0x6C616B65626564  # "lakebed"; any number does, if every lakebed uses the same
 LEASE_LOCK = 0x6C616B65  # its first half: the other one is the dataset

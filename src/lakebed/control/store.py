@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, func, select, true
 from sqlalchemy.exc import IntegrityError
 
 from lakebed.control import schema
+from lakebed.control.derived_store import DerivedStore
 from lakebed.control.engine import make_engine, public_address, transaction
 from lakebed.control.records import Batch, BatchPlan, Event, Failure, Input, Run, RunState
 from lakebed.errors import ConflictError, TableError
@@ -58,6 +59,11 @@ class ControlStore:
 
     def close(self) -> None:
         self._engine.dispose()
+
+    @property
+    def derived(self) -> DerivedStore:
+        """The part that is about derived datasets."""
+        return DerivedStore(self._engine, self._clock)
 
     # Batches
 

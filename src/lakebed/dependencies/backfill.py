@@ -13,7 +13,7 @@ from lakebed.dependencies.mapping import target_of
 from lakebed.dependencies.planner import Pass, played
 from lakebed.dependencies.presence import Presence
 from lakebed.dependencies.results import Plan, Refused, Waiting
-from lakebed.dependencies.state import State
+from lakebed.dependencies.state import Pending, State
 from lakebed.errors import DependencyError
 from lakebed.manifest import Derived, Shift
 from lakebed.manifest.shifts import parse_weekday
@@ -72,13 +72,17 @@ def plan_backfill(
 
 
 def begin_backfill(
-    graph: Graph, wanted: Range, present: Mapping[str, frozenset[Partition]] | None = None
+    graph: Graph,
+    wanted: Range,
+    present: Mapping[str, frozenset[Partition]] | None = None,
+    pending: Mapping[Target, Pending] | None = None,
 ) -> tuple[Pass, list[Waiting], list[Refused]]:
-    """A pass that has the backfill's runs lined up, and those of its targets that cannot run."""
+    """A pass that has the backfill's runs lined up, and those of its targets that cannot run. `pending` is what waited
+    before."""
     derived = _derived(graph, wanted.dataset)
     needed = sources(graph, derived, wanted.first, wanted.last)
     there = Presence(graph, present if present is not None else _all_of(needed))
-    pass_ = Pass(graph, (), State(present=there.frozen()), cascade=wanted.cascade)
+    pass_ = Pass(graph, (), State(present=there.frozen(), waiting=pending or {}), cascade=wanted.cascade)
     waiting: list[Waiting] = []
     refused: list[Refused] = []
     write: Write = "overwrite" if any(one.usage == "overwrite" for one in derived.dependencies) else "append"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lakebed.manifest import Derived
 
@@ -37,7 +37,8 @@ class Event:
     is the run's.
 
     `everything`: what the commit touched is not known, so `partitions` are all that the table has. `rewrote`: rows were
-    changed or removed, not only added. `roots`: the events from outside that this one goes back to.
+    changed or removed, not only added. `roots`: the events from outside that this one goes back to. `only`: the derived
+    datasets, in lower case, for which it is new; None for all.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Event:
     everything: bool = False
     rewrote: bool = False
     roots: tuple[str, ...] = ()
+    only: frozenset[str] | None = None
 
     @property
     def came_from(self) -> tuple[str, ...]:
@@ -69,6 +71,21 @@ class Cause:
     partitions: tuple[Partition, ...]
     roots: tuple[str, ...]
     write: Write
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is written into a run's commit."""
+        return {
+            "event": self.event,
+            "table": self.table,
+            "partitions": [dict(partition.values) for partition in self.partitions],
+            "roots": list(self.roots),
+            "write": self.write,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Cause:
+        partitions = tuple(Partition(tuple(values.items())) for values in data["partitions"])
+        return Cause(data["event"], data["table"], partitions, tuple(data["roots"]), data["write"])
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,12 @@ class Pass:
             self._handled.add(run.id)
             self._presence.add(run.dataset, run.event().partitions)
 
+    def skip(self, run: Run) -> None:
+        """A run need not be: its target holds what came of its causes. What depends on it learns of that from the table's
+        own commits, which are events as well."""
+        del self._running[run.target]
+        self._presence.add(run.dataset, run.event().partitions)
+
     def ask(self, derived: Derived, value: str | None, causes: tuple[Cause, ...]) -> None:
         """A run that somebody wants, whatever its dependencies say (D14)."""
         target = Target(derived.name.lower(), value)
@@ -129,6 +135,8 @@ class Pass:
         self._presence.add(event.table, event.partitions)
         parked: set[str] = set()
         for edge in self._graph.edges_from(event.table):
+            if event.only is not None and edge.target not in event.only:
+                continue
             touched = self._touched.setdefault(edge.target, set())
             if not edge.dependency.triggers:
                 touched.update(self._released(edge, event))

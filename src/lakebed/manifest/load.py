@@ -20,6 +20,7 @@ from lakebed.manifest.problems import Problem, ProblemsError
 from lakebed.manifest.project import Project, ProjectFile, settled
 from lakebed.manifest.references import resolve, secret_in_setting, secret_in_url, texts
 from lakebed.manifest.sql_files import with_sql
+from lakebed.manifest.step_checks import check_steps
 from lakebed.manifest.strict_json import parse_json
 from lakebed.manifest.strict_yaml import Document, read_document
 
@@ -201,6 +202,9 @@ def _load_one(file: _File, one: Loaded) -> list[Loaded]:
             lambda path, what: file.problems.append(one.placed(Explained(path, what))),
         )
         file.warnings.extend(one.warnings())
+        # Items in JSON are taken as they are: what their steps do beside is said, not refused.
+        of_steps = file.warnings if one.is_item else file.problems
+        of_steps.extend(one.placed(explained) for explained in check_steps(dataset))
     return [replace(one, dataset=dataset)]
 
 

@@ -7,13 +7,14 @@ import os
 import subprocess
 
 from lakebed.manifest import Project
+from lakebed.runner.everything_due import DueOutcome
 from lakebed.runner.report import DatasetOutcome, RunOutcome
 
 SECONDS = 60
 QUIET = ("waiting",)  # told before, when it failed
 
 
-def sound(project: Project, outcome: RunOutcome) -> list[str]:
+def sound(project: Project, outcome: RunOutcome | DueOutcome) -> list[str]:
     """Run `on_failure` for each dataset that failed in this run; gives a sentence for each call that did not work."""
     if project.on_failure is None:
         return []

@@ -8,6 +8,7 @@ session's; that of the session they come from is for Delta's own queries, which 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,3 +58,10 @@ def _is_small(table: Path) -> bool:
             if total > SMALL_TABLE:
                 return False
     return True
+
+
+def set_for_tables(spark: Any, tables: Sequence[Path]) -> None:
+    """Set the session for a query of these tables."""
+    small = all(_is_small(table) for table in tables)
+    for name, value in (FOR_LITTLE if small else FOR_MUCH).items():
+        spark.conf.set(name, value)
