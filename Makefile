@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SEED ?= 1
+SHARE ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check evidence bench docs lock clean java
@@ -28,8 +29,8 @@ check: setup ## format, lint, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
-evidence: setup ## run the long series of random tests, write docs/evidence.md (SEED=1)
-	@$(BIN)/python -m evidence --seed $(SEED)
+evidence: setup ## run the long random series, write docs/evidence.md (SERIES="crash …" SEED=1 SHARE=1)
+	@$(BIN)/python -m evidence $(SERIES) --seed $(SEED) --share $(SHARE)
 
 bench: setup ## measure against limits and other ways (WORKLOADS="start …"; all if not given)
 	@$(BIN)/python -m bench $(WORKLOADS)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from tests.end_to_end.breaking import live_with, make_project
 
-from evidence.figure import Figure
+from evidence.figure import Figure, part
 from lakebed.session import session
 
 FILES = 2_000
 
 
-def run(seed: int) -> list[Figure]:
-    return series(seed, FILES)
+def run(seed: int, share: float) -> list[Figure]:
+    return series(seed, part(FILES, share))
 
 
 def series(seed: int, files: int) -> list[Figure]:

@@ -11,3 +11,8 @@ class Figure:
 
     what: str
     value: int | float | str
+
+
+def part(whole: int, share: float) -> int:
+    """A share of a series' length, one at the least."""
+    return max(1, round(whole * share))

@@ -1,29 +1,16 @@
 """Random histories, each told by lakebed and by an independent model in plain Python (`tests/oracle`), compared row by row and
 counter by counter. Thousands share a table, their number part of the key; those about whole tables (truncates, guards, stale
 snapshots, offsets) have one of their own. Then the same events in any other order, split and repetition; and one feed kept as log,
-as current and as versions. Last, every conformance case and its properties. A history that differs is printed, made small.
+as current and as versions. A history that differs is printed, made small.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
-from tests.conformance import cases
-from tests.conformance.by_engine import open_in
-from tests.conformance.cases import Case
-from tests.conformance.checks import Open, failures
+from tests.conformance.checks import Open
 from tests.conformance.properties import (
-    broken_convergence,
-    broken_identity,
-    converges,
-    has_three_histories,
     live_rows,
 )
 from tests.properties.histories import together, told
@@ -40,41 +27,29 @@ from tests.properties.judge import (
 from tests.properties.setups import Setup, by_pair, setups
 from tests.properties.singles import single_case, single_differences
 
-from evidence.figure import Figure
-from lakebed.session import session
+from evidence.comparing import compared, opened_tables, wrong_ones
+from evidence.figure import Figure, part
 
 PER_PAIR = 100_000
 PER_TABLE = 20_000
 SINGLE = 500
 REDELIVERED = 20_000
-SIDE_BY_SIDE = 6
 
 
-def run(seed: int) -> list[Figure]:
-    """All of it; hours on a small machine."""
-    return series(seed, PER_PAIR, SINGLE, REDELIVERED)
+def run(seed: int, share: float) -> list[Figure]:
+    """All of it takes hours on a small machine."""
+    return series(seed, part(PER_PAIR, share), part(SINGLE, share), part(REDELIVERED, share))
 
 
 def series(seed: int, per_pair: int, single: int, redelivery: int) -> list[Figure]:
     """The same with other numbers, to try it out."""
-    with _tables() as opened:
+    with opened_tables() as opened:
         return [
             *(figure for pair in by_pair() for figure in _shared(pair, seed, per_pair, opened)),
             *(figure for pair in by_pair() for figure in _alone(pair, seed, single, opened)),
             *_any_delivery(seed, redelivery, opened),
             *_one_truth(seed, redelivery, opened),
-            *_cases(opened),
         ]
-
-
-@contextmanager
-def _tables() -> Iterator[Open]:
-    """Opens tables in a folder that goes when all is done."""
-    folder = Path(tempfile.mkdtemp(prefix="lakebed-evidence-"))
-    try:
-        yield open_in(session(), folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shared(pair: tuple[str, str], seed: int, wanted: int, opened: Open) -> list[Figure]:
@@ -83,14 +58,14 @@ def _shared(pair: tuple[str, str], seed: int, wanted: int, opened: Open) -> list
     share = -(-wanted // len(kinds))
     told_otherwise = ran = 0
     for place, setup in enumerate(kinds):
-        for part, start in enumerate(range(0, share, PER_TABLE)):
-            name = f"{pair[0]}_{pair[1]}_{place}_{part}"
-            histories = generated(setup, seed * 1000 + part, min(PER_TABLE, share - start))
+        for piece, start in enumerate(range(0, share, PER_TABLE)):
+            name = f"{pair[0]}_{pair[1]}_{place}_{piece}"
+            histories = generated(setup, seed * 1000 + piece, min(PER_TABLE, share - start))
             found = differences(setup, histories, opened, name)
             ran, told_otherwise = ran + len(histories), told_otherwise + len(found)
             for other in found[:1]:
                 _say(seed, str(smallest(other, opened, f"{name}_small") if other.history else other))
-    return [_figure(f"{pair[0]} as {pair[1]}: histories in shared tables", ran, told_otherwise)]
+    return [compared(f"{pair[0]} as {pair[1]}: histories in shared tables", ran, told_otherwise)]
 
 
 def _alone(pair: tuple[str, str], seed: int, wanted: int, opened: Open) -> list[Figure]:
@@ -104,7 +79,9 @@ def _alone(pair: tuple[str, str], seed: int, wanted: int, opened: Open) -> list[
         return bool(wrong)
 
     return [
-        _figure(f"{pair[0]} as {pair[1]}: histories with a table each", wanted, _count(judged, range(wanted)))
+        compared(
+            f"{pair[0]} as {pair[1]}: histories with a table each", wanted, wrong_ones(judged, range(wanted))
+        )
     ]
 
 
@@ -121,7 +98,7 @@ def _any_delivery(seed: int, wanted: int, opened: Open) -> list[Figure]:
         ran, wrong = ran + share, wrong + len(off)
         if off:
             _say(seed, f"G6 {setup}\n{told(histories[off[0]])}\nand otherwise\n{told(others[off[0]])}")
-    return [_figure("G6: histories delivered twice, differently", ran, wrong)]
+    return [compared("G6: histories delivered twice, differently", ran, wrong)]
 
 
 def _one_truth(seed: int, wanted: int, opened: Open) -> list[Figure]:
@@ -134,7 +111,7 @@ def _one_truth(seed: int, wanted: int, opened: Open) -> list[Figure]:
     share, wrong = -(-wanted // len(logs)), 0
     for place, setup in enumerate(logs):
         wrong += _truths_differ(replace(setup, bad=False), seed + 9, share, opened, f"r2_{place}")
-    return [_figure("R2: histories kept as log, current and versions", share * len(logs), wrong)]
+    return [compared("R2: histories kept as log, current and versions", share * len(logs), wrong)]
 
 
 def _truths_differ(setup: Setup, seed: int, count: int, opened: Open, name: str) -> int:
@@ -148,43 +125,6 @@ def _truths_differ(setup: Setup, seed: int, count: int, opened: Open, name: str)
         for row in list(rows)[:1]:
             _say(seed, f"R2 {setup}: only in one of the histories: {sorted(row)}")
     return max(rows.total() for rows in off)
-
-
-def _cases(opened: Open) -> list[Figure]:
-    """Every conformance case, and G6 and R2 for those they speak about."""
-    every = cases.load()
-    judges: dict[str, tuple[list[Case], Callable[[Case], list[str]]]] = {
-        "conformance cases": (every, lambda case: failures(case, opened)),
-        "G6: conformance cases delivered in two other ways": (
-            [case for case in every if converges(case)],
-            lambda case: broken_convergence(case, opened, range(2)),
-        ),
-        "R2: conformance cases kept as log, current and versions": (
-            [case for case in every if has_three_histories(case)],
-            lambda case: broken_identity(case, opened),
-        ),
-    }
-    return [_judged(what, chosen, judge) for what, (chosen, judge) in judges.items()]
-
-
-def _judged(what: str, chosen: list[Case], judge: Callable[[Case], list[str]]) -> Figure:
-    wrong = _count(lambda place: _told(judge(chosen[place]), chosen[place]), range(len(chosen)))
-    return _figure(what, len(chosen), wrong)
-
-
-def _told(wrong: list[str], case: Case) -> bool:
-    for text in wrong:
-        print(f"{case['name']}: {text}", file=sys.stderr, flush=True)
-    return bool(wrong)
-
-
-def _count(judged: Callable[[int], bool], numbers: range) -> int:
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        return sum(pool.map(judged, numbers))
-
-
-def _figure(what: str, ran: int, wrong: int) -> Figure:
-    return Figure(what, f"{ran:,}, {wrong} of them told differently")
 
 
 def _say(seed: int, text: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from tests.end_to_end.killing import PROJECT, end_group, finish, start, traces, wait_for_trace
 
-from evidence.figure import Figure
+from evidence.figure import Figure, part
 from lakebed.control import open_store
 from lakebed.manifest import load_project
 from lakebed.session import session
@@ -60,7 +60,8 @@ steps: [{sql: "SELECT sum(orders) AS orders, sum(amount) AS amount FROM shop.wee
 TABLES = ("orders", "daily", "weekly", "total", "arrivals")
 
 
-def run(seed: int, kills: int = KILLS) -> list[Figure]:
+def run(seed: int, share: float) -> list[Figure]:
+    kills = part(KILLS, share)
     with tempfile.TemporaryDirectory(prefix="lakebed-cascade-") as name:
         undisturbed, killed = (make_project(Path(name) / one) for one in ("undisturbed", "killed"))
         for number in range(kills + 2):

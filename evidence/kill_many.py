@@ -24,14 +24,14 @@ from tests.end_to_end.killing import (
     rows,
 )
 
-from evidence.figure import Figure
+from evidence.figure import Figure, part
 from lakebed.session import session
 
 KILLS, FILES, DATASETS = 50, 200, 8
 
 
-def run(seed: int) -> list[Figure]:
-    return series(seed, KILLS, FILES, DATASETS)
+def run(seed: int, share: float) -> list[Figure]:
+    return series(seed, part(KILLS, share), part(FILES, share), DATASETS)
 
 
 def series(seed: int, kills: int, files: int, datasets: int) -> list[Figure]:

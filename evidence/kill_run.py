@@ -18,19 +18,20 @@ from tests.end_to_end.killing import (
     rows,
 )
 
-from evidence.figure import Figure
+from evidence.figure import Figure, part
 from lakebed.session import session
 
 KILLS, DAYS = 10, 12
 DATASETS = {"cities": SNAPSHOT_LOG, "people": CHANGES_VERSIONS}
 
 
-def run(seed: int) -> list[Figure]:
+def run(seed: int, share: float) -> list[Figure]:
+    kills, days = part(KILLS, share), part(DAYS, share)
     with tempfile.TemporaryDirectory(prefix="lakebed-kill-") as name:
-        undisturbed = make_project(Path(name) / "undisturbed", seed, DAYS, DATASETS)
+        undisturbed = make_project(Path(name) / "undisturbed", seed, days, DATASETS)
         _, worked = finish(undisturbed)
-        project = make_project(Path(name) / "killed", seed, DAYS, DATASETS)
-        met = kill_often(project, seed, KILLS, longest_wait=2 * worked / (DAYS * len(DATASETS)))
+        project = make_project(Path(name) / "killed", seed, days, DATASETS)
+        met = kill_often(project, seed, kills, longest_wait=2 * worked / (days * len(DATASETS)))
         last, _ = finish(project)
         spark = session("local[2]")
         expected = {table: rows(spark, undisturbed, table) for table in DATASETS}

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.runner.stand_in import START, World
 
-from evidence.figure import Figure
+from evidence.figure import Figure, part
 from lakebed.runner import anything_new
 from lakebed.runner.planning import next_plan
 from lakebed.runner.work import Work
@@ -26,8 +26,8 @@ from lakebed.runner.work import Work
 FILES, FOLDERS = 100_000, 1_000
 
 
-def run(_seed: int) -> list[Figure]:
-    return series(FILES)
+def run(_seed: int, share: float) -> list[Figure]:
+    return series(part(FILES, share))
 
 
 def series(files: int) -> list[Figure]:

@@ -1,0 +1,38 @@
+"""What the series have in common that compare tables with what is expected of them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.conformance.by_engine import open_in
+from tests.conformance.checks import Open
+
+from evidence.figure import Figure
+from lakebed.session import session
+
+SIDE_BY_SIDE = 4
+
+
+@contextmanager
+def opened_tables() -> Iterator[Open]:
+    """Opens tables in a folder that goes when all is done."""
+    folder = Path(tempfile.mkdtemp(prefix="lakebed-evidence-"))
+    try:
+        yield open_in(session(), folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wrong_ones(judged: Callable[[int], bool], numbers: range) -> int:
+    """How many of these are wrong, several looked at side by side."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        return sum(pool.map(judged, numbers))
+
+
+def compared(what: str, ran: int, wrong: int) -> Figure:
+    return Figure(what, f"{ran:,}, {wrong} of them told differently")
