@@ -20,7 +20,7 @@ demo: setup ## play an example from landing files to history, and show what come
 	@$(BIN)/python -m examples.cities.play
 
 test: setup ## run all tests
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=25 --durations-min=5 $(ARGS)
 
 check: setup ## format, lint, types, layers
 	$(BIN)/ruff format --check
