@@ -12,7 +12,7 @@ import datetime as dt
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from lakebed.session import end, session
 
 ROWS = int(os.environ.get("LAKEBED_BENCH_ROWS", "5000000"))
 REPETITIONS = int(os.environ.get("LAKEBED_BENCH_REPETITIONS", "3"))
+WARM_UP = 3  # batches that are not counted: Java has to compile first
 DATA = ["id", "name", "address", "city", "amount", "score", "active", "born", "seen", "n"]
 MERGES = {"MERGE, plain": "merge-plain", "MERGE, vectors and partition": "merge-vectors"}
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
@@ -160,12 +161,14 @@ def measure(spark: SparkSession, work: Workload, inputs: Inputs, folder: Path) -
     if "W1" in work.name:
         merge_tables(first, folder)
         ways |= {name: [] for name in MERGES}
-    for batch in range(1, REPETITIONS + 2):
+    for batch in range(1, REPETITIONS + WARM_UP + 1):
         seconds = one_batch(spark, work, table, inputs, folder, batch)
-        if batch > 1:  # the first one warms up
+        if batch > WARM_UP:
             for name in ways:
                 ways[name].append(seconds[name])
-    return Result(work.name, tuple(Timing(name, tuple(found)) for name, found in ways.items()))
+    timings = tuple(Timing(name, tuple(found)) for name, found in ways.items())
+    about = f"{ROWS:,} current rows, 1 % of them changed in each batch. The first load took {load:.0f} s."
+    return Result(work.name, timings, about)
 
 
 def one_batch(
@@ -233,18 +236,15 @@ def merge(spark: SparkSession, name: str, arrived: DataFrame, folder: Path) -> N
     )
 
 
-def run() -> Result:
+def run() -> Iterator[Result]:
     wanted = os.environ.get("LAKEBED_BENCH_WORKLOADS", "")
     spark = session("local[2]")
-    results: list[Result] = []
     try:
         for work in WORKLOADS:
             if wanted and work.name.split()[0] not in wanted.split(","):
                 continue
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
-                results.append(measure(spark, work, Inputs(spark, folder / "inputs"), folder))
-                print(results[-1], flush=True)
+                yield measure(spark, work, Inputs(spark, folder / "inputs"), folder)
     finally:
         end(spark)
-    return results[-1]

@@ -24,6 +24,17 @@ class Result:
 
     workload: str
     timings: tuple[Timing, ...]
+    about: str = ""
+
+    def table(self) -> str:
+        """The same as a table of a page."""
+        base = self.timings[0].median
+        head = ["| way | median | least | most | ratio |", "|---|---|---|---|---|"]
+        rows = [
+            f"| {one.way} | {one.median:.1f} | {min(one.seconds):.1f} | {max(one.seconds):.1f} | {one.median / base:.2f} |"
+            for one in self.timings
+        ]
+        return "\n".join([*head, *rows])
 
     def __str__(self) -> str:
         base = self.timings[0].median

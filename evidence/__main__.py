@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-import re
-import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import evidence
 from evidence.figure import Figure
+from evidence.page import commit, keep_section
 
-PAGE = Path(__file__).parent.parent / "docs" / "evidence.md"
 HEAD = """\
 # Evidence
 
@@ -32,18 +29,11 @@ def series() -> dict[str, ModuleType]:
     return {name: module for name, module in modules.items() if hasattr(module, "run")}
 
 
-def section(name: str, about: str, figures: list[Figure], how: str) -> str:
-    """The text of one series."""
+def table(figures: list[Figure]) -> str:
     rows = [
         f"| {row.what} | {row.value if isinstance(row.value, str) else f'{row.value:,}'} |" for row in figures
     ]
-    return "\n".join([f"## {name}", "", about, "", how, "", "| what | figure |", "|---|---|", *rows]) + "\n"
-
-
-def sections(page: str) -> dict[str, str]:
-    """The series that a page tells of, by name."""
-    found = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
-    return {text.partition("\n")[0].removeprefix("## "): text.rstrip() + "\n" for text in found}
+    return "\n".join(["| what | figure |", "|---|---|", *rows])
 
 
 def main(arguments: list[str]) -> int:
@@ -58,28 +48,15 @@ def main(arguments: list[str]) -> int:
         return 2
     for name in given.series or known:
         print(f"{name} …", flush=True)
-        commit = _commit()
-        figures = known[name].run(given.seed, given.share)
+        at = commit()
+        figures = table(known[name].run(given.seed, given.share))
+        print(figures, flush=True)
         length = "" if given.share == 1 else f" SHARE={given.share:g}"
-        how = f"`make evidence SERIES={name} SEED={given.seed}{length}` at commit {commit}."
-        text = section(name, (known[name].__doc__ or "").strip(), figures, how)
-        print(text, flush=True)
-        told = sections(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
-        told[name] = text
-        PAGE.write_text("\n".join([HEAD, *(told[one] for one in sorted(told))]), encoding="utf-8")
-    print(f"wrote {PAGE}")
+        how = f"`make evidence SERIES={name} SEED={given.seed}{length}` at commit {at}."
+        about = (known[name].__doc__ or "").strip()
+        page = keep_section("evidence.md", name, f"{about}\n\n{how}\n\n{figures}", HEAD)
+        print(f"written into {page}")
     return 0
-
-
-def _commit() -> str:
-    """The commit's short name, with a word if the tree differs from it, this page left aside."""
-    git = ["git", "-C", str(PAGE.parent)]
-    name = subprocess.run(
-        [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
-    )
-    changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True)
-    others = [line for line in changed.stdout.splitlines() if not line.endswith("docs/evidence.md")]
-    return name.stdout.strip() + (" with uncommitted changes" if others else "")
 
 
 if __name__ == "__main__":
