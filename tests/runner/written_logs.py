@@ -146,7 +146,14 @@ class World:
         user = {"run": run.id, **work.facts(run)}
         value = run.target.value or ""
         with _committing:
-            version = table.change(value, user) if run.write == "overwrite" else table.add(value, user=user)
+            before = TableLog.of(table.folder)
+            told = {facts.get("run"): version for version, facts in (before.told() if before else ())}
+            if run.id in told:  # as Delta does: what has this run's mark already is not written again
+                version = told[run.id]
+            elif run.write == "overwrite":
+                version = table.change(value, user)
+            else:
+                version = table.add(value, user=user)
         log = TableLog.of(table.folder)
         assert log is not None
         return log.commit(version)

@@ -17,7 +17,16 @@ from lakebed.cli.settings import settings
 from lakebed.cli.spark import end_spark, spark_of
 from lakebed.control import open_store
 from lakebed.errors import LakebedError
-from lakebed.runner import DueOutcome, Edges, RunOutcome, anything_new, derive_project, run_project, sound
+from lakebed.runner import (
+    DueOutcome,
+    Edges,
+    RunOutcome,
+    anything_new,
+    anything_to_derive,
+    derive_project,
+    run_project,
+    sound,
+)
 from lakebed.runner.leases import Lease
 
 if TYPE_CHECKING:
@@ -73,6 +82,8 @@ def _look(project: Project, spark: Callable[[], object], stop: threading.Event) 
     """One look at the landing folder and at the tables' commits. Whatever goes wrong is said, and looked at again the next time."""
     try:
         names = anything_new(project, spark=spark)
+        if not names and not anything_to_derive(project, spark=spark):
+            return
         edges = Edges(stopping=stop.is_set)
         with progress(quiet=False) as shown:
             loaded = RunOutcome(project.name, ())

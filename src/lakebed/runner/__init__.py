@@ -5,7 +5,7 @@ from lakebed.runner.by_hand import backfill, new_cause, planned_backfill, redriv
 from lakebed.runner.derived_report import DerivedOutcome, NobodyWatches, PassOutcome, RunProgress
 from lakebed.runner.everything_due import BothProgress, DueOutcome, run_everything_due
 from lakebed.runner.ingest import run_project
-from lakebed.runner.passes import derive_project
+from lakebed.runner.passes import anything_to_derive, derive_project
 from lakebed.runner.previewing import BatchPreview, preview_project
 from lakebed.runner.recovering import Recovered, recover
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, DatasetStatus, Progress, RunOutcome, Silent
@@ -30,6 +30,7 @@ __all__ = [
     "RunProgress",
     "Silent",
     "anything_new",
+    "anything_to_derive",
     "backfill",
     "derive_project",
     "new_cause",

@@ -88,13 +88,13 @@ def derive(work: Derivation, run: Run) -> DerivedOutcome:
         for number, _ in enumerate(run.steps, start=1):  # 2. the steps, in order
             if number < failed_before and steps.is_committed(number):
                 continue  # what it wrote to another table is there
-            given = _patiently(work, run, number, partial(steps.take, number))
+            given = patiently(work, run, number, partial(steps.take, number))
             if given is not None:
                 rows.append((number, given))
         if not rows:
             raise StepError(len(run.steps), _no_rows(run))
         write = Write(run.id, work.facts(run), run.write, derived.files)  # 3. one commit
-        commit = _patiently(
+        commit = patiently(
             work, run, rows[-1][0], lambda: table.write(spark, [one for _, one in rows], write)
         )
     finally:
@@ -110,7 +110,7 @@ def derive(work: Derivation, run: Run) -> DerivedOutcome:
     )
 
 
-def _patiently(work: Derivation, run: Run, number: int, do: Callable[[], Result]) -> Result:
+def patiently(work: Derivation, run: Run, number: int, do: Callable[[], Result]) -> Result:
     """D11. Once more after a failure, with growing pauses; what is wrong with the SQL itself stays wrong."""
     attempt = 1
     while True:

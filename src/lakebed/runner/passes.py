@@ -23,10 +23,11 @@ from lakebed.runner.derived_report import DerivedOutcome, NobodyWatches, PassOut
 from lakebed.runner.events import Found, Positions, advanced, find_events
 from lakebed.runner.leases import Lease
 from lakebed.runner.table_logs import TableLogs
-from lakebed.runner.work import Edges
+from lakebed.runner.work import Edges, no_spark
 
 DERIVING = "(derive)"  # no dataset can be called so
 SIDE_BY_SIDE = 4
+_NOTHING = Plan((), (), (), (), (), State())
 
 
 def derive_project(
@@ -44,10 +45,7 @@ def derive_project(
     if not graph.items:
         return PassOutcome()
     with open_store(project.control, base=project.root, clock=edges.now) as store:
-        found = find_events(graph, TableLogs(project, spark), store.derived.positions())
-        if not found.events:
-            if found.positions != _known(store, found.positions):
-                store.derived.finish_pass(found.positions, (), _nothing())
+        if not _is_due(project, graph, store, spark):
             return PassOutcome()
         with Lease.of(store, DERIVING) as lease:
             if not lease.ours:
@@ -63,6 +61,23 @@ def derive_project(
             found = find_events(graph, work.logs, store.derived.positions())
             pass_ = Pass(graph, found.events, begin_state(work, found))
             return finished(work, pass_, found.positions)
+
+
+def anything_to_derive(project: Project, *, spark: Callable[[], Any] = no_spark) -> bool:
+    """Whether a pass would find a commit that was not seen yet. Quick, for looking again and again."""
+    graph = Graph.of(project.derived)
+    with open_store(project.control, base=project.root) as store:
+        return bool(graph.items) and _is_due(project, graph, store, spark)
+
+
+def _is_due(project: Project, graph: Graph, store: ControlStore, spark: Callable[[], Any]) -> bool:
+    """Where nothing is, it is remembered how far was looked: maintenance need not be looked at again."""
+    known = store.derived.positions()
+    found = find_events(graph, TableLogs(project, spark), known)
+    moved = {key: position for key, position in found.positions.items() if known.get(key) != position}
+    if moved and not found.events:
+        store.derived.finish_pass(moved, (), _NOTHING)
+    return bool(found.events)
 
 
 def chosen(project: Project, names: Sequence[str] | None) -> list[Derived]:
@@ -169,12 +184,3 @@ def dead_letter(refused: Refused, work: Derivation) -> DeadLetter:
     id_ = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
     error = {"code": refused.code, "what": refused.what, "hint": refused.hint, "where": refused.dataset}
     return DeadLetter(id_, refused.dataset, value, refused.causes, None, error, work.edges.now())
-
-
-def _known(store: ControlStore, positions: Positions) -> Positions:
-    known = store.derived.positions()
-    return {key: known[key] for key in positions if key in known}
-
-
-def _nothing() -> Plan:
-    return Plan((), (), (), (), (), State())

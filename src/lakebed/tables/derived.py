@@ -28,6 +28,7 @@ from lakebed.tables.delta import DeltaTable, is_conflict, quote_text
 from lakebed.tables.place import Place
 
 _BIN_SIZE = "spark.databricks.delta.optimizeWrite.binSize"
+_TARGET_SIZE = 128 * 2**20
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]*")
 OUTSIDE = "a row lies outside the partition of its run"
 _making = threading.Lock()
@@ -92,7 +93,7 @@ class DerivedTable:
             .option("userMetadata", write.metadata())
         )
         if write.files.count is None:
-            spark.conf.set(_BIN_SIZE, f"{write.files.target_size or 0}b")
+            spark.conf.set(_BIN_SIZE, f"{write.files.target_size or _TARGET_SIZE}b")
             writer = writer.option("optimizeWrite", "true")
         if write.mode == "overwrite" and self.column is not None and self.value is not None:
             writer = writer.option("replaceWhere", f"{quote_ident(self.column)} = {quote_text(self.value)}")
