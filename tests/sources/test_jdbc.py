@@ -209,6 +209,7 @@ def test_F3_the_states_of_a_table_become_its_history(
     error = run_project(wrong, spark=lambda: spark).failed[0].error
     assert error is not None
     assert error.code == "database_login"
-    assert run_project(project, spark=lambda: spark).failed == ()  # nobody must say `retry`
+    again = run_project(project, spark=lambda: spark)  # nobody must say `retry`
+    assert (again.failed, [batch.number for batch in again.datasets[0].batches]) == ((), [3])
     for path in [*tmp_path.rglob("*"), *([log] if (log := log_file()) else [])]:
         assert not path.is_file() or PASSWORD.encode() not in path.read_bytes(), path

@@ -91,6 +91,7 @@ class JdbcSource:
         from lakebed.history.columns import FILE, RAW  # noqa: PLC0415
         from lakebed.sources.declared import Reader, fields_of, typed  # noqa: PLC0415
 
+        self._asked = True  # also where the plan is that of a run before: what is read is the state of now
         with self.errors():
             frame = self._loaded(spark)
         reader = Reader(self.dataset.name)
@@ -150,7 +151,7 @@ class JdbcSource:
             return TransientError(what, code="database_unreachable", where=where, hint=hint)
         if _LOGIN.search(said):
             what, hint = (
-                f"the database lets nobody in: {said}",
+                f"the database refuses the login: {said}",
                 "check user, password and database, then run again",
             )
             return ManifestError(what, code="database_login", where=where, hint=hint)
