@@ -17,7 +17,7 @@ from lakebed.sources import FileSource, LocalFolder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES = 40
+FILES = 20
 
 
 def test_G5_every_file_and_row_is_accounted_for(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from tests.control.postgres import free_port, server
 from lakebed.control import open_store
 from lakebed.errors import LakebedError, ManifestError, TransientError
 from lakebed.manifest import Dataset, load_project
-from lakebed.runner import anything_new, preview_project, run_project
+from lakebed.runner import anything_new, preview_project, retry, run_project
+from lakebed.runner.work import no_spark
 from lakebed.session import log_file
 from lakebed.sources import Look
 from lakebed.sources.jdbc import JdbcSource
@@ -71,7 +72,7 @@ def dataset(url: str, **more: Any) -> Dataset:
 
 
 def read(spark: SparkSession, of: Dataset) -> Any:
-    source = JdbcSource(of)
+    source = JdbcSource(of, lambda: spark)
     with source.errors():
         frame = source.read(spark, [source.input("jdbc/people", 0, 0)]).frame
         return frame.withColumn("part", F.spark_partition_id()).orderBy("id").collect()
@@ -145,16 +146,16 @@ def test_a_run_asks_once_and_every_so_often_if_that_is_said() -> None:
 
     def new(source: JdbcSource, last: datetime | None, *, asked: bool = True) -> list[Any]:
         look = Look(Taken(last), lambda: now, lambda _: None, asked)
-        return source.next_batch(source.ready(source.new(look), look))
+        return source.next_batch(source.new(look))
 
-    source = JdbcSource(dataset("jdbc:postgresql://db/x"))
+    source = JdbcSource(dataset("jdbc:postgresql://db/x"), no_spark)
     assert new(source, None, asked=False) == []
     assert [one.path for one in new(source, now)] == ["jdbc/people"]
     assert new(source, now) == []
     hourly = dataset("jdbc:postgresql://db/x", every="1h")
-    assert new(JdbcSource(hourly), now - timedelta(minutes=59)) == []
-    assert len(new(JdbcSource(hourly), now - timedelta(minutes=60), asked=False)) == 1
-    assert len(new(JdbcSource(hourly), None, asked=False)) == 1
+    assert new(JdbcSource(hourly, no_spark), now - timedelta(minutes=59)) == []
+    assert len(new(JdbcSource(hourly, no_spark), now - timedelta(minutes=60), asked=False)) == 1
+    assert len(new(JdbcSource(hourly, no_spark), None, asked=False)) == 1
 
 
 PROJECT = """\
@@ -209,6 +210,22 @@ def test_F3_the_states_of_a_table_become_its_history(
     error = run_project(wrong, spark=lambda: spark).failed[0].error
     assert error is not None
     assert error.code == "database_login"
-    assert run_project(project, spark=lambda: spark).failed == ()  # nobody must say `retry`
+    again = run_project(project, spark=lambda: spark)  # nobody must say `retry`
+    assert (again.failed, [batch.number for batch in again.datasets[0].batches]) == ((), [3])
+    database.run("DELETE FROM people")
+    error = run_project(project, spark=lambda: spark).failed[0].error
+    assert error is not None
+    assert error.code == "empty_snapshot"
+    with open_store(project.control, base=tmp_path) as store:
+        planned = store.open_batch("crm.people")
+    database.run("INSERT INTO people (id) VALUES (1)")
+    assert retry(project, "crm.people", spark=lambda: spark) == 4
+    assert run_project(project, spark=lambda: spark).failed == ()
+    with open_store(project.control, base=tmp_path) as store:
+        done = store.last_done("crm.people")
+    assert planned is not None
+    assert done is not None
+    assert done.number == planned.number
+    assert done.plan.system_time > planned.plan.system_time  # it tells when the database said so
     for path in [*tmp_path.rglob("*"), *([log] if (log := log_file()) else [])]:
         assert not path.is_file() or PASSWORD.encode() not in path.read_bytes(), path

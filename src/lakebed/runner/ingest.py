@@ -17,7 +17,7 @@ from lakebed.control import RunState, open_store
 from lakebed.errors import BatchError, LakebedError, SetupError, TransientError
 from lakebed.manifest import Project
 from lakebed.runner.leases import Lease
-from lakebed.runner.planning import plan_next, take_over_plans
+from lakebed.runner.planning import plan_next, renew_plan, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
 from lakebed.runner.work import Clock, Edges, Work, system_clock
 from lakebed.sources.spark_errors import first_sentence, is_spark_error
@@ -77,6 +77,7 @@ def _ingest_all(work: Work, lease: Lease) -> DatasetOutcome:
         with ours(work.name):
             take_over_plans(work)
             _refuse_waiting(work)
+            renew_plan(work)
             while not work.edges.stopping() and (outcome := _patiently(work, lease)) is not None:
                 batches.append(outcome)
                 work.edges.progress.batch_finished(outcome)

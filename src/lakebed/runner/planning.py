@@ -69,6 +69,16 @@ def _refuse_unknown_batches(work: Work, number: int) -> None:
     )
 
 
+def renew_plan(work: Work) -> None:
+    """A plan that a run before left open, where its inputs say something else by now: it is planned anew, for the moment of now.
+    If another run is still carrying it out, its rows are of the same source, and nothing is lost but a moment's exactness."""
+    batch = work.store.open_batch(work.name)
+    if batch is None or work.source.immutable or work.table.last_batch >= batch.number:
+        return
+    work.plans.drop(batch.number)
+    work.store.drop_plan(work.name, batch.number)
+
+
 def take_over_plans(work: Work) -> None:
     """Plans that are beside the table and not in the store: it was lost, or is older. They hold, and come first."""
     last = work.store.last_batch(work.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from lakebed.control import ControlStore, open_store
@@ -20,7 +19,9 @@ def pending_files(
 ) -> list[str]:
     """Inputs that are in no finished batch: those of an open plan, then the new ones. Where only Spark could look, and it is
     not given, the new ones are not known."""
-    edges = replace(Edges(), spark=spark) if spark else Edges()
+    edges = (
+        Edges(spark=spark, session=lambda running: running) if spark else Edges()
+    )  # a look needs none of its own
     work = Work.of(project, dataset, store, edges)
     open_batch = store.open_batch(dataset.name)
     planned = [one.path for one in open_batch.plan.inputs] if open_batch else []

@@ -8,7 +8,7 @@ neither address nor password is part of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +20,7 @@ from lakebed.sources.source import Look, Rows
 from lakebed.sources.spark_errors import is_spark_error, whole_text
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 POSTGRESQL_DRIVER = "org.postgresql.Driver"
 _SAID = re.compile(r"(?:SQL\w*Exception|SQL\w*Error): *([^\n]+)")
@@ -51,8 +51,9 @@ class JdbcSource:
     immutable = False
     needs_spark = False
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, spark: Callable[[], SparkSession]) -> None:
         assert isinstance(dataset.source, JdbcQuery)
+        self._spark = spark
         self.dataset, self.source, self.jdbc = dataset, dataset.source, dataset.source.jdbc
         self._asked = False
 
@@ -69,7 +70,11 @@ class JdbcSource:
         moment = int(now.timestamp() * 1_000_000) * 1000
         return [Asked(f"jdbc/{self.jdbc.table or 'query'}", 0, moment)]
 
-    def ready(self, new: Sequence[Asked], look: Look) -> list[Asked]:  # noqa: ARG002 - a query is always ready
+    def ready(self, new: Sequence[Asked], look: Look) -> list[Asked]:  # noqa: ARG002 - a query need not settle
+        """Tried before it is planned: a plan that cannot be carried out would tell a moment at which nothing was read."""
+        if new:
+            with self.errors():
+                self._reader(self._spark()).load()
         return list(new)
 
     def next_batch(self, ready: Sequence[Asked]) -> list[Asked]:
@@ -91,6 +96,7 @@ class JdbcSource:
         from lakebed.history.columns import FILE, RAW  # noqa: PLC0415
         from lakebed.sources.declared import Reader, fields_of, typed  # noqa: PLC0415
 
+        self._asked = True  # also where the plan is that of a run before: what is read is the state of now
         with self.errors():
             frame = self._loaded(spark)
         reader = Reader(self.dataset.name)
@@ -101,22 +107,26 @@ class JdbcSource:
 
     def _loaded(self, spark: SparkSession) -> DataFrame:
         """The query as Spark reads it: by one connection, or by several, each taking a range of `partition_column`."""
-        jdbc = self.jdbc
-        options = {**jdbc.options, "url": jdbc.url, "fetchsize": str(jdbc.fetch_size)}
-        given = {"user": jdbc.user, "password": jdbc.password, "driver": self._driver}
-        options |= {name: value for name, value in given.items() if value is not None}
-        reader = spark.read.format("jdbc").options(**options)
+        jdbc, reader = self.jdbc, self._reader(spark)
         if jdbc.partition_column is None:
-            asked = {"dbtable": jdbc.table} if jdbc.table is not None else {"query": jdbc.query or ""}
-            return reader.options(**asked).load()
-        # Spark takes a range only of something it can name: the user's own query, in brackets.
-        reader = reader.option("dbtable", jdbc.table or f"({jdbc.query}) AS lakebed_query")
+            return reader.load()
         bounds = (jdbc.lower, jdbc.upper)
         lower, upper = bounds if jdbc.lower is not None else _bounds(reader.load(), jdbc.partition_column)
         if lower is None or upper is None:
             return reader.load()
         ranges = {"lowerBound": lower, "upperBound": upper, "numPartitions": str(jdbc.partitions)}
         return reader.options(partitionColumn=jdbc.partition_column, **ranges).load()
+
+    def _reader(self, spark: SparkSession) -> DataFrameReader:
+        jdbc = self.jdbc
+        options = {**jdbc.options, "url": jdbc.url, "fetchsize": str(jdbc.fetch_size)}
+        given = {"user": jdbc.user, "password": jdbc.password, "driver": self._driver}
+        options |= {name: value for name, value in given.items() if value is not None}
+        if jdbc.table is None and jdbc.partition_column is None:
+            asked = {"query": jdbc.query or ""}
+        else:  # Spark takes a range only of something it can name: the user's own query, in brackets
+            asked = {"dbtable": jdbc.table or f"({jdbc.query}) AS lakebed_query"}
+        return spark.read.format("jdbc").options(**options, **asked)
 
     @property
     def _driver(self) -> str | None:
@@ -150,7 +160,7 @@ class JdbcSource:
             return TransientError(what, code="database_unreachable", where=where, hint=hint)
         if _LOGIN.search(said):
             what, hint = (
-                f"the database lets nobody in: {said}",
+                f"the database refuses the login: {said}",
                 "check user, password and database, then run again",
             )
             return ManifestError(what, code="database_login", where=where, hint=hint)

@@ -16,7 +16,7 @@ from lakebed.sources.source import AnySource
 def open_source(dataset: Dataset, landing: str, spark: Callable[[], Any]) -> AnySource:
     """The dataset's source. `spark` is called only where a look, or a reading, needs it."""
     if isinstance(dataset.source, JdbcQuery):
-        return JdbcSource(dataset)
+        return JdbcSource(dataset, spark)
     return FileSource(dataset, landing_folder(landing, spark))
 
 
