@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lakebed.control import DeadLetter
+from lakebed.control import DeadLetter, open_store
 from lakebed.dependencies import Event, Graph, Pass, Plan, Range, Refused, State, Waiting, plan_backfill
 from lakebed.dependencies.backfill import begin_backfill
 from lakebed.errors import DependencyError
@@ -48,8 +48,6 @@ def backfill(
 
 def planned_backfill(project: Project, wanted: Range, *, spark: Start = no_spark) -> Plan:
     """The same, and nothing is run: every run with its SQL, and what could not be."""
-    from lakebed.control import open_store  # noqa: PLC0415
-
     graph, logs = Graph.of(project.derived), TableLogs(project, spark)
     around = {wanted.dataset.lower(), *graph.downstream(wanted.dataset)}
     sources = {source for name in around for source in graph.sources_of(name)}
