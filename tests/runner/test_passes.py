@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.dependencies.building import derived, on, whole
 from tests.runner.written_logs import World, world  # noqa: F401 - a fixture
@@ -9,7 +11,7 @@ from tests.runner.written_logs import World, world  # noqa: F401 - a fixture
 from lakebed.control import Position
 from lakebed.dependencies import Range, Run
 from lakebed.errors import TransientError
-from lakebed.runner import DerivedOutcome, backfill, redrive
+from lakebed.runner import DerivedOutcome, backfill, derive_project, redrive
 from lakebed.runner.derive import Derivation
 
 A_DAY = "20220120"
@@ -336,4 +338,21 @@ def test_D14_a_backfill_with_cascade_goes_on(two_hops: World) -> None:
     backfill(two_hops.project, wanted, spark=lambda: None, edges=two_hops.edges)
     assert two_hops.ran == [("a.daily", A_DAY), ("a.report", A_DAY)]
     two_hops.pass_()
+    assert two_hops.ran == []
+
+
+def test_a_pass_that_is_asked_to_stop_begins_nothing_more_and_loses_nothing(two_hops: World) -> None:
+    two_hops.table("a.source").add(A_DAY)
+    edges = replace(two_hops.edges, stopping=lambda: bool(two_hops.ran))
+    derive_project(two_hops.project, spark=lambda: None, edges=edges)
+    assert two_hops.ran == [("a.daily", A_DAY)]
+    two_hops.pass_()
+    assert two_hops.ran == [("a.report", A_DAY)]
+
+
+def test_D10_two_passes_at_once_are_one(two_hops: World) -> None:
+    two_hops.table("a.source").add(A_DAY)
+    with two_hops.store() as store:
+        assert store.take_lease("(derive)", "elsewhere/1/x", seconds=60)
+        assert two_hops.pass_().busy
     assert two_hops.ran == []

@@ -159,8 +159,10 @@ def _side_by_side(work: Derivation, pass_: Pass) -> list[DerivedOutcome]:
     pool = ThreadPoolExecutor(SIDE_BY_SIDE)
     try:
         while True:
-            ready = [] if work.edges.stopping() else pass_.ready()
-            going.update({pool.submit(carry_out, work, run): run for run in ready})
+            if work.edges.stopping():  # what has not begun need not
+                going = {future: run for future, run in going.items() if not future.cancel()}
+            else:
+                going.update({pool.submit(carry_out, work, run): run for run in pass_.ready()})
             if not going:
                 return outcomes
             for future in wait(going, return_when=FIRST_COMPLETED).done:
