@@ -52,12 +52,14 @@ def series(seed: int, kills: int, files: int, datasets: int) -> list[Figure]:
         spark = None
         for place, (what, (control, loses)) in enumerate(ways.items()):
             project = make_project(home / f"killed{place}", seed, days, manifests, control)
+            print(f"{what}: {kills} kills …", flush=True)
             lose = _every_second(project / ".lakebed") if loses else None
             met = kill_often(project, seed + place, kills, wait, lose)
             finish(project)
             spark = spark or session("local[2]")
             missing, more = _compared(spark, undisturbed, project, list(manifests))
             done, planned = batches(project)
+            print("\n".join(met.moments), f"missing {missing}, too many {more}", flush=True)
             figures += [
                 Figure(f"{what}: runs killed, of them with planned batches open", f"{met.kills}, {met.open_plans}"),
                 Figure(f"{what}: batches planned, and done in the end", f"{planned}, {done}"),

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
 
 from lakebed.errors import BatchError
-from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find
+from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find, quote_ident
+from lakebed.manifest.ddl import parse_ddl
 
 UNREADABLE = "unreadable"
 BAD_CAST = "bad_cast"
@@ -27,7 +28,8 @@ class Reader:
 
 
 def fields_of(ddl: str) -> list[StructField]:
-    parsed = StructType.fromDDL(ddl)
+    """The declared columns. Spark wants odd names in backticks, and the manifest does not."""
+    parsed = StructType.fromDDL(", ".join(f"{quote_ident(one.name)} {one.type}" for one in parse_ddl(ddl)))
     assert isinstance(parsed, StructType)
     return list(parsed.fields)
 

@@ -16,13 +16,15 @@ from pyspark.sql import functions as F
 from lakebed.history.columns import RAW, col
 
 BYTES = "ISO-8859-1"
-_MARK = "\ufeff"
 
 
-def is_checked(options: Mapping[str, str]) -> bool:
-    """Whether the file is said to be UTF-8, and nothing that parts its values needs more than a byte."""
+def is_checked(options: Mapping[str, str], *, marked: bool | None) -> bool:
+    """Whether the file is said to be UTF-8, and nothing that parts its values needs more than a byte. A byte order mark would
+    hide the sign after it, a quote or a comment's; where nobody knows whether there is one, it must stand before a header."""
     encoding = (options.get("encoding") or options.get("charset") or "utf-8").lower().replace("_", "-")
-    return encoding in ("utf-8", "utf8") and all(value.isascii() for value in options.values())
+    header = options.get("header", "false").lower() == "true" and not options.get("comment")
+    bare = header if marked is None else not marked
+    return bare and encoding in ("utf-8", "utf8") and all(value.isascii() for value in options.values())
 
 
 def decoded(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -33,8 +35,6 @@ def decoded(frame: DataFrame, names: Sequence[str]) -> DataFrame:
         [F.coalesce(~F.is_valid_utf8(texts[name]), F.lit(False)) for name in names],
     )
     values = {name: F.make_valid_utf8(text) for name, text in texts.items()}
-    first = values[names[0]]  # a byte order mark, where there is no header to take it
-    values[names[0]] = F.when(first.startswith(_MARK), F.substring(first, 2, 2**31 - 1)).otherwise(first)
     raw: Column = F.coalesce(values.pop(RAW), F.when(wrong, F.to_csv(F.struct(*_named(values)))))
     others = [F.col(name) for name in frame.columns if name not in texts]
     return frame.select(*_named(values), *others, raw.alias(RAW))

@@ -7,6 +7,7 @@ into its order.
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -32,6 +33,7 @@ _ZSTD = ".zst"
 _UNDECODED = re.compile(
     r"[\udc80-\udcff]"
 )  # what Python puts in place of bytes that it cannot decode: records to come may have some
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no text has them; a line break may be in a name
 _LINES, _LONGEST_LINE = 100, 2**20
 
 
@@ -78,8 +80,8 @@ def read_header(file: Start, options: Mapping[str, str], *, where: str) -> list[
     for place, name in enumerate(names, start=1):
         if not name:
             raise _refused(f"column {place} of the header has no name", "empty_column_name", where)
-        if not name.isprintable():
-            what = f"column {place} of the header has signs that cannot be printed, so this is no text"
+        if _CONTROL.search(name):
+            what = f"column {place} of the header has control characters in its name, so this is no text"
             raise _refused(what, "unreadable_file", where)
         if name.lower() in seen:
             raise _refused(
@@ -133,7 +135,15 @@ def starts_with(file: Start, sign: bytes, *, where: str) -> bool:
             start = content.read(4096)
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable_file(str(error), where) from None
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(sign)
+    return start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(sign)
+
+
+def has_mark(file: Start) -> bool | None:
+    """Whether the file starts with UTF-8's byte order mark; None where only Spark can read it, which does not show it."""
+    if file.local is None or file.suffix == _ZSTD:
+        return None
+    with file.opened() as content:
+        return content.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 
 
 def _opened(file: Start, options: Mapping[str, str], where: str) -> IO[str]:

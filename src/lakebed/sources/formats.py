@@ -25,7 +25,7 @@ from lakebed.sources import encodings, envelopes
 from lakebed.sources.batches import EPOCH, may_set_aside
 from lakebed.sources.declared import BAD_CAST, UNREADABLE, Reader, fields_of, typed
 from lakebed.sources.envelopes import dms_files
-from lakebed.sources.first_bytes import Start, first_record, read_header, starts_with
+from lakebed.sources.first_bytes import Start, first_record, has_mark, read_header, starts_with
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
@@ -186,7 +186,7 @@ def _csv(reading: _Reading) -> DataFrame:
         return _empty(reading)
     texts = StructType([StructField(name, StringType()) for name in [*names, RAW]])
     how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW, "inferSchema": "false"}
-    if checked := encodings.is_checked(reading.options):
+    if checked := encodings.is_checked(reading.options, marked=has_mark(reading.start)):
         how["encoding"] = encodings.BYTES
     frame = _load(reading, texts, **how).withColumn(RAW, _raw_text(names))
     frame = encodings.decoded(frame, names) if checked else frame

@@ -11,9 +11,10 @@ import datetime as dt
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructField
 
 from lakebed.manifest import Dataset, Debezium, Dms, LandingFiles, Plain
+from lakebed.sources.declared import fields_of
 from lakebed.sources.envelopes import debezium, dms, plain
 from lakebed.sources.envelopes.given import ARRIVED, Given
 
@@ -57,6 +58,4 @@ def unwrap(rows: DataFrame, dataset: Dataset) -> DataFrame:
 def _declared(dataset: Dataset) -> tuple[StructField, ...]:
     if dataset.source.schema_ is None:
         return ()
-    parsed = StructType.fromDDL(dataset.source.schema_)
-    assert isinstance(parsed, StructType)
-    return tuple(parsed.fields)
+    return tuple(fields_of(dataset.source.schema_))
