@@ -236,16 +236,20 @@ class Test_log:
         assert path is not None
         assert path.exists()
 
-    def test_the_last_ten_are_kept(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_last_ten_are_kept_and_those_in_use(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("LAKEBED_CACHE", str(tmp_path))
         (tmp_path / "logs").mkdir()
-        for day in range(10, 30):
-            (tmp_path / "logs" / f"spark-200001{day}T000000-1.log").touch()
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        in_use = f"spark-20000101T000000-{os.getpid()}.log"
+        names = [f"spark-200001{day}T000000-{ended.pid}.log" for day in range(10, 30)]
+        for name in (in_use, names[0].replace(".log", "-crash.log"), *names):
+            (tmp_path / "logs" / name).touch()
         new = module._new_log_file()
-        kept = sorted((tmp_path / "logs").iterdir())
-        assert len(kept) == 10
-        assert kept[0].name == "spark-20000121T000000-1.log"
-        assert kept[-1] == new
+        kept = sorted(path.name for path in (tmp_path / "logs").iterdir())
+        assert kept == [in_use, *names[-9:], new.name]
 
     def test_goes_elsewhere_if_the_cache_is_only_to_be_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -223,7 +223,8 @@ def _start_jvm(settings: Mapping[str, str], java_options: str) -> None:
 
 
 def _new_log_file() -> Path:
-    """In the cache, where the last few are kept; in a folder of its own where the cache is only to be read."""
+    """In the cache, where the last few are kept, and those of processes that still run; in a folder of its own where the cache is
+    only to be read."""
     name = f"spark-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
     try:
         folder = cache_folder("logs")
@@ -231,8 +232,20 @@ def _new_log_file() -> Path:
     except (SetupError, OSError):
         return Path(tempfile.mkdtemp(prefix="lakebed-"), name)
     for old in sorted(folder.glob("spark-*.log"))[:-_LOGS_KEPT]:
-        old.unlink(missing_ok=True)
+        process = re.search(r"-(\d+)(-crash)?\.log$", old.name)
+        if process is None or not _is_alive(int(process[1])):
+            old.unlink(missing_ok=True)
     return folder / name
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def _opened(settings: Mapping[str, str]) -> SparkSession:
