@@ -8,7 +8,7 @@ import typer
 
 from lakebed.cli.failures import FAILED, OK
 from lakebed.cli.lineage import known_name
-from lakebed.cli.options import DatasetName, ResultFormat
+from lakebed.cli.options import DatasetName, PartitionValue, ResultFormat
 from lakebed.cli.output import ShortFormat, say
 from lakebed.cli.passes import end_pass
 from lakebed.cli.plan import print_plan
@@ -33,9 +33,7 @@ def add_to(app: typer.Typer) -> None:
 def refresh(
     context: typer.Context,
     name: DatasetName,
-    partition: Annotated[
-        str | None, typer.Option(help="The partition; none for a dataset without.", metavar="VALUE")
-    ] = None,
+    partition: PartitionValue = None,
     format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Compute one partition of a derived dataset anew, and all that depends on it.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lakebed.cli.derived import known_derived
-from lakebed.cli.options import DatasetName, ResultFormat, RowFormat, RowLimit
+from lakebed.cli.options import DatasetName, PartitionValue, ResultFormat, RowFormat, RowLimit
 from lakebed.cli.output import Format, ShortFormat, cell, harmless, print_rows, say, to_json
 from lakebed.cli.progress import causes_text, files_text
 from lakebed.cli.settings import settings
@@ -219,9 +219,7 @@ def gaps(
 def why(
     context: typer.Context,
     name: DatasetName,
-    partition: Annotated[
-        str | None, typer.Option(help="The partition; none for a dataset without.", metavar="VALUE")
-    ] = None,
+    partition: PartitionValue = None,
     format_: ResultFormat = ShortFormat.TABLE,
 ) -> None:
     """Show why a partition is as it is: its newest run, and the chain of causes back to the files that landed.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from lakebed.manifest.explain import found_text
 from lakebed.manifest.formats import problem_with_column_format
@@ -29,19 +29,20 @@ OnBadRows = Literal["quarantine", "fail"]
 OnMissingColumn = Literal["null", "keep", "fail"]
 
 
+def _column_format(format_: str) -> str:
+    if problem := problem_with_column_format(format_):
+        raise wrong(f"the format cannot be used: {problem}")
+    return format_
+
+
+ColumnFormat = Annotated[Text, AfterValidator(_column_format)]
+
+
 class EventTimeColumn(Strict):
     """The column that is the rows' event time (G3), and how text or integers in it are read."""
 
     column: Text
-    format: Text | None = None
-
-    @field_validator("format")
-    @classmethod
-    def _check_format(cls, format_: str | None) -> str | None:
-        problem = problem_with_column_format(format_) if format_ is not None else None
-        if problem:
-            raise wrong(f"the format cannot be used: {problem}")
-        return format_
+    format: ColumnFormat | None = None
 
 
 def _event_time(value: str | EventTimeColumn) -> dict[str, str]:

@@ -21,7 +21,7 @@ from pydantic import (
 from lakebed.manifest.ddl import Column, DdlError, parse_ddl
 from lakebed.manifest.envelopes import Envelope, Plain
 from lakebed.manifest.explain import found_text
-from lakebed.manifest.formats import problem_with_column_format
+from lakebed.manifest.feeds import ColumnFormat
 from lakebed.manifest.options import Settings, Size, Strict, Text, lower, wrong
 from lakebed.manifest.patterns import PathPattern, PatternError, compile_pattern
 
@@ -93,15 +93,7 @@ class FromColumn(Strict):
 
     from_: Literal["column"] = Field(default="column", alias="from")
     column: Text
-    format: Text | None = None
-
-    @field_validator("format")
-    @classmethod
-    def _check_format(cls, format_: str | None) -> str | None:
-        problem = problem_with_column_format(format_) if format_ is not None else None
-        if problem:
-            raise wrong(f"the format cannot be used: {problem}")
-        return format_
+    format: ColumnFormat | None = None
 
 
 class FromFile(Strict):
