@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 SMALL = {
     "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.default.parallelism": "2",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
     # A few rows are done before code for them is compiled, or a plan is looked at twice.
     "spark.sql.adaptive.enabled": "false",

@@ -43,7 +43,7 @@ class Database:
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
+def started() -> Iterator[Database]:
     port = free_port()
     with server(port) as admin:
         found = Database(admin, port)
@@ -51,10 +51,17 @@ def database() -> Iterator[Database]:
         found.run(
             'CREATE TABLE people (id bigint, "Näme" text, note text, share numeric(6, 2), seen timestamptz)'
         )
-        for row in ROWS:
-            found.run("INSERT INTO people VALUES (%s, %s, %s, %s, '2024-01-31 12:00+00')", *row)
         found.run("GRANT SELECT ON people TO reader")
         yield found
+
+
+@pytest.fixture
+def database(started: Database) -> Database:
+    """The server, with the rows that every test begins with."""
+    started.run("TRUNCATE people")
+    for row in ROWS:
+        started.run("INSERT INTO people VALUES (%s, %s, %s, %s, '2024-01-31 12:00+00')", *row)
+    return started
 
 
 def dataset(url: str, **more: Any) -> Dataset:
