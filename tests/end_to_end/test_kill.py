@@ -12,7 +12,7 @@ from tests.end_to_end.killing import SNAPSHOT_LOG, batches, finish, kill_often, 
 from lakebed.manifest import load_project
 from lakebed.runner import run_project
 
-KILLS, DAYS = 1, 2
+KILLS, DAYS = 1, 1
 LONGEST_WAIT = 10.0  # however slow the machine is
 
 
