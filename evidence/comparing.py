@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +32,17 @@ def wrong_ones(judged: Callable[[int], bool], numbers: range) -> int:
     """How many of these are wrong, several looked at side by side."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         return sum(pool.map(judged, numbers))
+
+
+def missing(some: Sequence[object], others: Sequence[object]) -> int:
+    """How many of some rows are not among the others, each counted once."""
+    left, lost = list(others), 0
+    for row in some:
+        if row in left:
+            left.remove(row)
+        else:
+            lost += 1
+    return lost
 
 
 def compared(what: str, ran: int, wrong: int) -> Figure:

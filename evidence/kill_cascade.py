@@ -21,6 +21,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from tests.end_to_end.killing import PROJECT, end_group, finish, start, traces, wait_for_trace
 
+from evidence.comparing import missing
 from evidence.figure import Figure, part
 from lakebed.control import open_store
 from lakebed.manifest import load_project
@@ -87,8 +88,8 @@ def run(seed: int, share: float) -> list[Figure]:
         Figure("partitions that the last run computed", states.count("done")),
         Figure("partitions that it found computed already", states.count("held")),
         Figure("rows expected in five tables", sum(map(len, expected.values()))),
-        Figure("rows missing or different", sum(_missing(expected[one], found[one]) for one in TABLES)),
-        Figure("rows too many", sum(_missing(found[one], expected[one]) for one in TABLES)),
+        Figure("rows missing or different", sum(missing(expected[one], found[one]) for one in TABLES)),
+        Figure("rows too many", sum(missing(found[one], expected[one]) for one in TABLES)),
         Figure("dead letters and waiting targets left", left),
     ]
 
@@ -186,16 +187,6 @@ def leftovers(project: Path) -> int:
     loaded = load_project(project)
     with open_store(loaded.control, base=loaded.root) as store:
         return len(store.derived.dead_letters()) + len(store.derived.waiting())
-
-
-def _missing(some: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> int:
-    left, missing = list(others), 0
-    for row in some:
-        if row in left:
-            left.remove(row)
-        else:
-            missing += 1
-    return missing
 
 
 if __name__ == "__main__":

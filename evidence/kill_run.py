@@ -18,6 +18,7 @@ from tests.end_to_end.killing import (
     rows,
 )
 
+from evidence.comparing import missing
 from evidence.figure import Figure, part
 from lakebed.session import session
 
@@ -46,20 +47,8 @@ def run(seed: int, share: float) -> list[Figure]:
         Figure("batches planned, and done in the end", f"{planned}, {done}"),
         Figure("rows expected", sum(map(len, expected.values()))),
         Figure(
-            "rows missing or different", sum(_missing(expected[table], found[table]) for table in DATASETS)
+            "rows missing or different", sum(missing(expected[table], found[table]) for table in DATASETS)
         ),
-        Figure("rows too many", sum(_missing(found[table], expected[table]) for table in DATASETS)),
+        Figure("rows too many", sum(missing(found[table], expected[table]) for table in DATASETS)),
         Figure("gaps in the log's offsets", sum(a != b for a, b in enumerate(offsets))),
     ]
-
-
-def _missing(some: list[dict[str, object]], others: list[dict[str, object]]) -> int:
-    """How many of some rows are not among the others, each counted once."""
-    left = list(others)
-    missing = 0
-    for row in some:
-        if row in left:
-            left.remove(row)
-        else:
-            missing += 1
-    return missing

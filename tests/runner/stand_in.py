@@ -70,6 +70,13 @@ class MemoryRows:
     notes: tuple[str, ...] = ()
 
 
+def project_in(root: Path, **more: Any) -> Project:
+    """A project with its landing folder, warehouse and store below `root`."""
+    landing, warehouse = str(root / "landing"), str(root / "warehouse")
+    given: dict[str, Any] = {"control": "sqlite:///.lakebed/control.db", **more}
+    return Project(name="test", root=root, spark=Spark(), landing=landing, warehouse=warehouse, **given)
+
+
 @dataclass
 class World:
     """A project with memory tables. `spark_starts` counts how often a session was asked for."""
@@ -87,15 +94,7 @@ class World:
 
     @property
     def project(self) -> Project:
-        return Project(
-            name="test",
-            root=self.root,
-            landing=str(self.root / "landing"),
-            warehouse=str(self.root / "warehouse"),
-            control=self.control,
-            spark=Spark(),
-            datasets=self.datasets,
-        )
+        return project_in(self.root, control=self.control, datasets=self.datasets)
 
     def add(self, name: str, feed: dict[str, Any] | None = None, **source: Any) -> World:
         """A dataset whose files are `<name>/<day>.csv`."""

@@ -82,24 +82,24 @@ def test_D9_each_event_is_appended_once_and_a_rewrite_is_reported(world: World) 
 
 class TestD2_a_run_that_dies:
     def test_before_its_commit_is_done_by_the_next_pass(self, two_hops: World) -> None:
-        two_hops.table("a.source").add(A_DAY)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("lakebed.runner.derive.derive", _dies(two_hops, "a.daily", after=False))
-            with pytest.raises(KeyboardInterrupt):
-                two_hops.pass_()
-        two_hops.pass_()
+        _die_and_pass_again(two_hops, after=False)
         assert two_hops.ran == [("a.daily", A_DAY), ("a.report", A_DAY)]
 
     def test_between_commit_and_note_is_found_in_its_table(self, two_hops: World) -> None:
-        two_hops.table("a.source").add(A_DAY)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("lakebed.runner.derive.derive", _dies(two_hops, "a.daily", after=True))
-            with pytest.raises(KeyboardInterrupt):
-                two_hops.pass_()
-        two_hops.pass_()
+        _die_and_pass_again(two_hops, after=True)
         assert two_hops.ran == [("a.report", A_DAY)]
         two_hops.pass_()
         assert two_hops.ran == []
+
+
+def _die_and_pass_again(hops: World, *, after: bool) -> None:
+    """A pass dies in its run of a.daily, before or after the commit; the next one goes to the end."""
+    hops.table("a.source").add(A_DAY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lakebed.runner.derive.derive", _dies(hops, "a.daily", after=after))
+        with pytest.raises(KeyboardInterrupt):
+            hops.pass_()
+    hops.pass_()
 
 
 def _dies(world: World, dataset: str, *, after: bool) -> object:  # noqa: F811

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runner.stand_in import project_in
 
 from lakebed.control import ControlStore, open_store
 from lakebed.dependencies import Run
 from lakebed.errors import DependencyError
-from lakebed.manifest import Derived, Project, Spark
+from lakebed.manifest import Derived, Project
 from lakebed.runner import DerivedOutcome, Edges, PassOutcome, derive_project
 from lakebed.runner.derive import Derivation, StepError
 from lakebed.tables.data_commits import DataCommit, TableLog
@@ -98,15 +99,7 @@ class World:
 
     @property
     def project(self) -> Project:
-        return Project(
-            name="test",
-            root=self.root,
-            landing=str(self.root / "landing"),
-            warehouse=str(self.root / "warehouse"),
-            control="sqlite:///.lakebed/control.db",
-            spark=Spark(),
-            derived=self.derived,
-        )
+        return project_in(self.root, derived=self.derived)
 
     def table(self, name: str, *columns: str, id: str = "0f0f0f0f-table") -> WrittenTable:  # noqa: A002
         return WrittenTable(self.root / "warehouse" / Path(*name.split(".")), columns or ("day",), id)

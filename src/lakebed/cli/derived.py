@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lakebed.cli.failures import FAILED, OK
+from lakebed.cli.failures import FAILED, OK, as_options
 from lakebed.cli.lineage import known_name
 from lakebed.cli.options import DatasetName, PartitionValue, ResultFormat
 from lakebed.cli.output import ShortFormat, say
@@ -17,7 +17,7 @@ from lakebed.cli.settings import settings
 from lakebed.cli.spark import spark_of
 from lakebed.control import DeadLetter, open_store
 from lakebed.dependencies import Graph, Range
-from lakebed.errors import DependencyError, OptionsError
+from lakebed.errors import OptionsError
 from lakebed.manifest import Project
 from lakebed.runner import PassOutcome, new_cause, planned_backfill
 from lakebed.runner import backfill as run_backfill
@@ -80,22 +80,16 @@ def backfill(  # noqa: PLR0913, PLR0917 - the options of a command
     wanted = Range(known, first, last, new_cause("backfill"), missing=missing_only, cascade=cascade)
     if not dry_run:
         end_pass(_carried_out(project, wanted, quiet=quiet), quiet=quiet)
-    try:
+    with as_options():
         plan = planned_backfill(project, wanted, spark=spark_of(project, short=True, quiet=quiet))
-    except DependencyError as error:
-        raise OptionsError(error.what, code=error.code, hint=error.hint) from None
     print_plan(plan, format_)
     raise typer.Exit(FAILED if plan.refused else OK)
 
 
 def _carried_out(project: Project, wanted: Range, *, quiet: bool) -> PassOutcome:
-    with progress(quiet=quiet) as shown:
-        try:
-            return run_backfill(
-                project, wanted, spark=spark_of(project, loads=True, quiet=quiet), progress=shown
-            )
-        except DependencyError as error:  # the range is none
-            raise OptionsError(error.what, code=error.code, hint=error.hint) from None
+    spark = spark_of(project, loads=True, quiet=quiet)
+    with progress(quiet=quiet) as shown, as_options():
+        return run_backfill(project, wanted, spark=spark, progress=shown)
 
 
 def redrive(

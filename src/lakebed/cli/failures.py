@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
@@ -14,11 +14,20 @@ import typer
 
 from lakebed.cli.output import harmless, to_json
 from lakebed.cli.spark import end_spark
-from lakebed.errors import LakebedError, ManifestError, OptionsError, SetupError
+from lakebed.errors import DependencyError, LakebedError, ManifestError, OptionsError, SetupError
 
 OK, FAILED, WRONG, SETUP, INTERRUPTED = 0, 1, 2, 3, 130
 # Typer brings its own copy of click in some versions, so its exceptions are reached through what it exports.
 UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+@contextmanager
+def as_options(hint: str | None = None) -> Iterator[None]:
+    """A partition or a range that cannot be is a wrong option here, and nothing that failed."""
+    try:
+        yield
+    except DependencyError as error:
+        raise OptionsError(error.what, code=error.code, hint=error.hint or hint) from None
 
 
 def exit_code_of(command: Callable[[], Any], arguments: Sequence[str]) -> int:

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from lakebed.cli.failures import FAILED
+from lakebed.cli.failures import FAILED, as_options
 from lakebed.cli.lineage import known_name
 from lakebed.cli.output import ShortFormat, harmless, to_json
 from lakebed.cli.settings import settings
 from lakebed.dependencies import Event, Graph, Partition, Plan, Range, Run, plan_backfill
 from lakebed.dependencies import plan as plan_events
-from lakebed.errors import DependencyError, OptionsError
+from lakebed.errors import OptionsError
 
 HOW = "--event TABLE:COLUMN=VALUE, or --backfill NAME --from VALUE --to VALUE"
 
@@ -76,10 +76,8 @@ def print_plan(found: Plan, format_: ShortFormat) -> None:
 
 
 def _backfill(graph: Graph, wanted: Range) -> Plan:
-    try:
+    with as_options(hint=f"give {HOW}"):
         return plan_backfill(graph, wanted)
-    except DependencyError as error:  # the range is none
-        raise OptionsError(error.what, code=error.code, hint=error.hint or f"give {HOW}") from None
 
 
 def _event(text: str) -> Event:

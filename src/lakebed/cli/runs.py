@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from lakebed.cli.derived import known_derived
+from lakebed.cli.failures import as_options
 from lakebed.cli.options import DatasetName, PartitionValue, ResultFormat, RowFormat, RowLimit
 from lakebed.cli.output import Format, ShortFormat, cell, harmless, print_rows, say, to_json
 from lakebed.cli.progress import causes_text, files_text
 from lakebed.cli.settings import settings
 from lakebed.control import DerivedRun, open_store
-from lakebed.errors import DependencyError, OptionsError
 from lakebed.runner.derived_report import causes_as_data, letter_as_data
 from lakebed.runner.gaps import gaps as gaps_of
 from lakebed.runner.why import Link
@@ -202,10 +202,8 @@ def gaps(
       lakebed --project shop gaps analytics.weekly_sales --from 20220101 --to 20220131
     """
     project = settings(context).load()
-    try:
+    with as_options():
         found = gaps_of(project, known_derived(project, name), first, last)
-    except DependencyError as error:
-        raise OptionsError(error.what, code=error.code, hint=error.hint) from None
     rows = [one.as_dict() for one in found]
     columns = ["partition", "state", "lacks"]
     if format_ is not Format.TABLE:
@@ -229,10 +227,8 @@ def why(
       lakebed --project shop why analytics.weekly_sales --partition 20220115
     """
     project = settings(context).load()
-    try:
+    with as_options():
         found = why_of(project, known_derived(project, name), partition)
-    except DependencyError as error:
-        raise OptionsError(error.what, code=error.code, hint=error.hint) from None
     if format_ is ShortFormat.JSON:
         print(to_json(found.as_dict(), indent=2))  # noqa: T201
         return

@@ -26,7 +26,6 @@ from lakebed.history.columns import (
     ROW,
     SEED,
     SETS,
-    TRUNCATE,
     UPSERT,
     field,
     key_names,
@@ -166,7 +165,3 @@ def timeline(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
 def _row_hashes(fields: Sequence[StructField], one: str, two: str) -> dict[str, Column]:
     values = [(f, field(ROW, f.name)) for f in fields]
     return {name: row_hash(values, salt) for name, salt in zip((one, two), SALTS, strict=True)}
-
-
-def truncates_of(changes: DataFrame) -> DataFrame:
-    return changes.where(F.col(KIND) == TRUNCATE)

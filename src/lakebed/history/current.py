@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructField, StructType, TimestampType
 
-from lakebed.history.changes import UNCHANGED, in_order, timeline
+from lakebed.history.changes import UNCHANGED, in_order
 from lakebed.history.columns import (
     BATCH,
     DEAD,
@@ -60,10 +60,6 @@ def current_of(line: DataFrame, keys: Sequence[str]) -> DataFrame:
         }
     )
     return marked.where("_lb_rank = 1").select(*keys, KIND, ROW, ORDER, FROM, EVENT_TIME, CHANGED)
-
-
-def fold_current(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
-    return current_of(timeline(events, keys, shape), keys)
 
 
 def flags_deletes(shape: Shape) -> bool:

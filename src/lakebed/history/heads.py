@@ -18,7 +18,6 @@ from lakebed.history.columns import (
     ROW,
     SEED,
     SETS,
-    col,
     key_names,
     null_row,
     with_key,
@@ -53,18 +52,3 @@ def seeds_of(rows: DataFrame, shape: Shape) -> DataFrame:
         null_row(shape.data).alias(ROW),
         F.lit(True).alias(SEED),
     )
-
-
-def rows_of(heads: DataFrame, shape: Shape) -> DataFrame:
-    """Frames with internal key columns, KIND, ORDER and FROM as rows of the heads table."""
-    names = key_names(shape.key)
-    return heads.select(
-        *[F.col(internal).alias(name) for internal, name in zip(names, shape.key, strict=True)],
-        F.col(KIND),
-        F.col(ORDER),
-        F.col(FROM),
-    )
-
-
-def select_key(frame: DataFrame, shape: Shape) -> DataFrame:
-    return frame.select(*[col(name) for name in shape.key])

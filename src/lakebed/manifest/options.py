@@ -88,6 +88,19 @@ def _size(value: object) -> object:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def readable(parse: Callable[[str], object], error: type[Exception], what: str) -> AfterValidator:
+    """A text that `parse` must be able to read; it stays a text."""
+
+    def check(text: str) -> str:
+        try:
+            parse(text)
+        except error as why:
+            raise wrong(f"{what} cannot be used: {why}") from None
+        return text
+
+    return AfterValidator(check)
+
+
 Columns = Annotated[Sequence[str], BeforeValidator(_names)]
 SomeColumns = Annotated[Columns, AfterValidator(_not_empty)]
 Text = Annotated[str, AfterValidator(_text)]

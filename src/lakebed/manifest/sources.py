@@ -22,7 +22,7 @@ from lakebed.manifest.ddl import Column, DdlError, parse_ddl
 from lakebed.manifest.envelopes import Envelope, Plain
 from lakebed.manifest.explain import found_text
 from lakebed.manifest.feeds import ColumnFormat
-from lakebed.manifest.options import Settings, Size, Strict, Text, lower, wrong
+from lakebed.manifest.options import Settings, Size, Strict, Text, lower, readable, wrong
 from lakebed.manifest.patterns import PathPattern, PatternError, compile_pattern
 
 _DURATION = re.compile(r"([1-9][0-9]*) ?(s|m|h|d)")
@@ -30,26 +30,10 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PARTITIONS_READ = 4
 
 
-def _pattern(text: str) -> str:
-    try:
-        compile_pattern(text)
-    except PatternError as error:
-        raise wrong(f"the pattern cannot be used: {error}") from None
-    return text
-
-
 def _marker(name: str) -> str:
     if not name.strip() or "/" in name or name in (".", ".."):
         raise wrong(f"expected the name of a file such as _SUCCESS, found {found_text(name)}")
     return name
-
-
-def _ddl(text: str) -> str:
-    try:
-        parse_ddl(text)
-    except DdlError as error:
-        raise wrong(f"the schema cannot be used: {error}") from None
-    return text
 
 
 def _duration(value: object) -> object:
@@ -78,7 +62,7 @@ Duration = Annotated[
     dt.timedelta, BeforeValidator(_duration), WithJsonSchema({"type": "string", "examples": ["6h"]})
 ]
 Bound = Annotated[str, BeforeValidator(_bound), WithJsonSchema({"type": ["string", "integer"]})]
-Ddl = Annotated[str, AfterValidator(_ddl)]
+Ddl = Annotated[str, readable(parse_ddl, DdlError, "the schema")]
 
 
 class FromPath(Strict):
@@ -133,7 +117,7 @@ class _Source(Strict):
 class LandingFiles(_Source):
     """Files under the landing folder."""
 
-    files: Annotated[str, AfterValidator(_pattern)]
+    files: Annotated[str, readable(compile_pattern, PatternError, "the pattern")]
     format: Literal["csv", "json", "ndjson", "parquet", "orc"]
     options: Settings = Field(default_factory=dict)
     envelope: Envelope = Plain()
