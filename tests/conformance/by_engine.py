@@ -61,7 +61,11 @@ class ByEngine:
         rows = frame(self.spark, batch["rows"], ddl)
         try:
             report = self.opened.apply(
-                rows, batch=number, system_time=moment(batch["system_time"]), event_time=event_time
+                rows,
+                batch=number,
+                system_time=moment(batch["system_time"]),
+                event_time=event_time,
+                immutable=number % 2 == 0,  # rows out of memory are the same again: both ways are tried
             )
         except LakebedError as error:
             raise Failed(error.code, error.counts, str(error)) from error

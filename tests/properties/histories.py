@@ -13,6 +13,7 @@ from tests.properties.setups import COLUMNS, DATA, Setup
 Row = dict[str, Any]
 History = list[list[Row]]
 BATCHES = 3
+NEWEST = 12  # the greatest order
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -24,7 +25,16 @@ def random_history(setup: Setup, dice: random.Random) -> History:
     if not setup.ties:
         rows = list({(row["k"], row["seq"]): row for row in rows}.values())
     rows += [dict(row) for row in rows if dice.random() < 0.15]
-    return delivered(rows, dice)
+    history = delivered(rows, dice)
+    return _later_ones_newer(history) if setup.in_order else history
+
+
+def _later_ones_newer(history: History) -> History:
+    """The same, with every order above all those of the batches before."""
+    return [
+        [row | {"seq": row["seq"] and row["seq"] + place * NEWEST} for row in rows]
+        for place, rows in enumerate(history)
+    ]
 
 
 def delivered(rows: Iterable[Row], dice: random.Random) -> History:
@@ -52,7 +62,7 @@ def _row(setup: Setup, dice: random.Random) -> Row:
         "a": dice.choice(["x", "x", "y", None]),
         "b": dice.choice(["p", "p", "p", "q", None]),
         "n": dice.choice([1, 1, 1, 2, None]),
-        "seq": dice.randint(1, 12),
+        "seq": dice.randint(1, NEWEST),
         "op": op,
         "t": (_START + timedelta(hours=12 * dice.randint(0, 8))).isoformat(),
         "cols": sets,

@@ -28,6 +28,7 @@ class Setup:
     ties: bool = True  # several contents at one order
     bad: bool = True  # rows without key or order
     truncates: bool = False
+    in_order: bool = False  # no event comes after a batch with newer ones
 
     @property
     def ordered(self) -> bool:
@@ -73,6 +74,7 @@ def _feeds() -> dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]:
             ("stored order", _feed("updates", ["op", "t", "cols"], order_by=["seq"]), {}),
             ("arrival", _feed("updates"), {}),
             ("ignore nulls", _feed("updates", order_by=["seq"], ignore_nulls=True), {}),
+            ("in order", _feed("updates", order_by=["seq"]), {"in_order": True}),
         ],
         "changes": [
             ("order", changes, {}),
@@ -81,6 +83,8 @@ def _feeds() -> dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]:
             ("ignore nulls in a", changes | {"ignore_nulls": ["a"]}, {}),
             ("present columns", changes | {"present_columns": "cols"}, {}),
             ("ignore nulls, no ties", changes | {"ignore_nulls": True}, {"ties": False}),
+            ("in order", changes, {"in_order": True}),
+            ("in order, present columns", changes | {"present_columns": "cols"}, {"in_order": True}),
         ],
     }
 

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 HISTORIES = 300
 BY_NAME = {setup.name: setup for setup in setups()}
-# Each costs a minute of a core: one here, every pair in `make evidence`.
-HARDEST = [BY_NAME["changes (order) as versions (track a)"]]
+# Each costs a minute of a core: late events, and none, here; every pair in `make evidence`.
+HARDEST = [
+    BY_NAME["changes (order) as versions (track a)"],
+    BY_NAME["changes (in order) as versions (track no n, flag)"],
+]
 
 
 @pytest.fixture

@@ -50,6 +50,11 @@ DEAD = "_lb_dead"
 SEED = "_lb_seed"
 SK = "_lb_sk"
 
+# What is told of a key's head: its newest event, whether the key was dead before the batch, and whether it is after it.
+HEAD = "_lb_head"
+DEAD_HEAD = "_lb_dead_head"
+NOW_DEAD = "_lb_now_dead"
+
 UPSERT = "U"
 DELETE = "D"
 TRUNCATE = "T"

@@ -12,6 +12,7 @@ from lakebed.history.changes import UNCHANGED, in_order
 from lakebed.history.columns import (
     BATCH,
     DEAD,
+    DEAD_HEAD,
     DELETE,
     EVENT_TIME,
     FROM,
@@ -29,7 +30,6 @@ from lakebed.history.columns import (
     field,
     key_names,
     pack,
-    unpack,
     with_key,
 )
 from lakebed.history.hashing import row_hash
@@ -38,13 +38,16 @@ from lakebed.history.shape import Shape
 from lakebed.manifest import Current, Log, Snapshot
 
 CHANGED = "_lb_changed"
+KNOWN_ROW = "_lb_known_row"  # the table has a row of this key already
 
 
 def current_of(line: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The last event of each timeline: keys, KIND, ROW (of a delete: the values it ended), ORDER, FROM, EVENT_TIME, CHANGED.
+    """The last event of each timeline: keys, KIND, ROW (of a delete: the values it ended), ORDER, FROM, EVENT_TIME, CHANGED,
+    and of what was known of its key, KNOWN_ROW or DEAD_HEAD.
 
     EVENT_TIME is that of the event which last changed the row, so a log can repeat it (L2).
     """
+    whole = Window.partitionBy(*keys)
     window = in_order(keys)
     so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     changing = ~F.col(UNCHANGED) | F.col(SEED)
@@ -55,11 +58,14 @@ def current_of(line: DataFrame, keys: Sequence[str]) -> DataFrame:
         {
             ROW: F.last(shown, ignorenulls=True).over(so_far),
             EVENT_TIME: F.last(wrote, ignorenulls=True).over(so_far).getField("t"),
-            CHANGED: F.max(~F.col(UNCHANGED) & ~F.col(SEED)).over(Window.partitionBy(*keys)),
+            CHANGED: F.max(~F.col(UNCHANGED) & ~F.col(SEED)).over(whole),
+            KNOWN_ROW: F.max(F.col(SEED) & F.col(ROW).isNotNull()).over(whole),
+            DEAD_HEAD: F.max(F.col(SEED) & F.col(ROW).isNull()).over(whole),
             "_lb_rank": F.row_number().over(newest),
         }
     )
-    return marked.where("_lb_rank = 1").select(*keys, KIND, ROW, ORDER, FROM, EVENT_TIME, CHANGED)
+    told = (KIND, ROW, ORDER, FROM, EVENT_TIME, CHANGED, KNOWN_ROW, DEAD_HEAD)
+    return marked.where("_lb_rank = 1").select(*keys, *told)
 
 
 def flags_deletes(shape: Shape) -> bool:
@@ -89,17 +95,13 @@ def schema_of(shape: Shape) -> StructType:
     return StructType(target_fields(shape))
 
 
-def target_rows(current: DataFrame, shape: Shape, batch: int) -> DataFrame:
-    """Rows of the table for those keys that have one: the live ones, and the deleted ones where they are kept."""
+def target_rows(current: DataFrame, shape: Shape, batch: int, *also: str) -> DataFrame:
+    """Each key as a row of the table, and the columns named besides. Where the key has no row (see `has_row`), only its key
+    is told."""
     dead = F.col(KIND) == DELETE
-    columns: list[Column] = unpack(shape.data)
+    columns: list[Column] = [_or_key(shape, f) for f in shape.data]
     if isinstance(shape.history, Current) and flags_deletes(shape):
-        current = current.where(F.col(ROW).isNotNull())
         columns.append(dead.alias(shape.history.own("is_deleted")))
-    elif isinstance(shape.history, Log):
-        columns = [_or_key(shape, f) for f in shape.data]
-    else:
-        current = current.where(~dead)
     columns += [F.col(ORDER), F.lit(batch).cast("bigint").alias(BATCH)]
     if isinstance(shape.history, Log):
         columns += [F.when(~dead, F.col(EVENT_TIME)).alias(EVENT_TIME), dead.alias(DEAD)]
@@ -108,15 +110,23 @@ def target_rows(current: DataFrame, shape: Shape, batch: int) -> DataFrame:
         columns += [
             row_hash(compared, salt).alias(name) for name, salt in zip((SAME1, SAME2), SALTS, strict=True)
         ]
-    return current.select(*columns)
+    return current.select(*columns, *also)
+
+
+def has_row(shape: Shape) -> Column:
+    """Whether a key has a row in the table: if it lives, or had values that are kept and flagged; in the state of a log always."""
+    if isinstance(shape.history, Log):
+        return F.lit(True)
+    return F.col(ROW).isNotNull() if flags_deletes(shape) else F.col(KIND) == UPSERT
 
 
 def _or_key(shape: Shape, f: StructField) -> Column:
-    """A tombstone in the state of a log has its key and nothing else."""
-    value = F.when(F.col(KIND) == UPSERT, field(ROW, f.name))
     if f.name in shape.key:
-        value = F.col(key_names(shape.key)[shape.key.index(f.name)])
-    return value.alias(f.name)
+        return F.col(key_names(shape.key)[shape.key.index(f.name)]).alias(f.name)
+    shown = field(ROW, f.name)
+    if isinstance(shape.history, Log):  # a tombstone in the state of a log has its key and nothing else
+        shown = F.when(F.col(KIND) == UPSERT, shown)
+    return shown.alias(f.name)
 
 
 def seeds_of(rows: DataFrame, shape: Shape) -> DataFrame:

@@ -34,6 +34,7 @@ from lakebed.history.columns import (
     TRUNCATE,
     UPSERT,
     col,
+    key_names,
 )
 from lakebed.history.hashing import row_hash
 from lakebed.history.shape import Shape
@@ -89,10 +90,33 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
         HASH2: row_hash(values, SALTS[1], F.col(SETS)),
         BATCH: F.lit(moment.batch).cast("bigint"),
     }
+    changes = changes.withColumns(hashes)
     if isinstance(shape.feed, Snapshot):
-        hashes[SAME1] = row_hash(compared, SALTS[0])
-        hashes[SAME2] = row_hash(compared, SALTS[1])
-    return changes.withColumns(hashes).drop("_lb_event_raw", BAD)
+        whole = not shape.partial and {f.name for f, _ in compared} == {f.name for f, _ in values}
+        same = (
+            [F.col(HASH1), F.col(HASH2)] if whole else [row_hash(compared, salt) for salt in SALTS]
+        )  # a hash is dear
+        changes = changes.withColumns(dict(zip((SAME1, SAME2), same, strict=True)))
+    return changes.drop("_lb_event_raw", BAD)
+
+
+def usable(changes: DataFrame) -> DataFrame:
+    """Those that are neither bad nor to be ignored."""
+    return changes.where(F.col(REASON).isNull() & (F.col(KIND) != IGNORED))
+
+
+def has_plain_key(shape: Shape) -> bool:
+    """Whether the key's columns are the batch's own, cast at most."""
+    return all(name in shape.sources for name in shape.key) and not (
+        shape.event_time_is_own and shape.event_time in shape.key
+    )
+
+
+def with_raw_key(rows: DataFrame, shape: Shape) -> DataFrame:
+    """Rows of a batch as they came, with the key they will have as changes."""
+    fields = [shape.field(name) for name in shape.key]
+    names = key_names(shape.key)
+    return rows.withColumns({name: _column(shape, f) for name, f in zip(names, fields, strict=True)})
 
 
 def _column(shape: Shape, f: StructField) -> Column:

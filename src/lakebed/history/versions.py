@@ -33,13 +33,16 @@ from lakebed.history.changes import (
 from lakebed.history.columns import (
     BATCH,
     CLOSED,
+    DEAD_HEAD,
     DELETE,
     EVENT_TIME,
     FIRST,
     FROM,
     HASH1,
     HASH2,
+    HEAD,
     KIND,
+    NOW_DEAD,
     OPENED,
     ORDER,
     ROW,
@@ -66,6 +69,7 @@ UNTIL = "_lb_until"
 DELETED = "_lb_deleted"
 VERSION = "_lb_version"
 MOVED = "_lb_moved"  # whether a version differs from the seed it grew out of
+LAST = "_lb_is_last"  # of its key's versions
 
 
 def versions_of(
@@ -73,20 +77,32 @@ def versions_of(
     keys: Sequence[str],
     shape: Shape,
     tap: Callable[[DataFrame], DataFrame] = lambda line: line,
+    *,
+    heads: bool = False,
 ) -> DataFrame:
     """One row per version: keys, ROW, FROM, UNTIL (NULL = open), DELETED, FIRST, ORDER (head of the key), SK, OPENED, MOVED.
 
     Before: one event per key and order; SEED, SK, FIRST, OPENED, INITIAL tell of seeds. After: V7 holds for each key.
-    `tap` sees the timelines on their way, to count.
+    `tap` sees the timelines on their way, to count. With `heads`, HEAD, LAST, DEAD_HEAD and NOW_DEAD are told, and a key that
+    has no version at all gets a row too, with VERSION 0.
     """
     history = _history(shape)
     whole = in_order(keys).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    events = events.withColumn("_lb_head", F.last(ORDER).over(whole))  # sorted as all that follows is
+    of_key = {HEAD: F.last(F.struct(KIND, ORDER, FROM)).over(whole)}
+    if heads:
+        of_key[DEAD_HEAD] = F.max(F.col(SEED) & F.col(ROW).isNull()).over(whole)
+    events = events.withColumns(of_key)  # sorted as all that follows is
     if history.deletes == "ignore":
         events = events.where((F.col(KIND) == UPSERT) | F.col(SEED) & F.col(SK).isNotNull())
     line = _numbered(tap(timeline(events, keys, shape)), keys, history)
     members, times = _members(history)
-    grouped = line.where(members & (F.col(VERSION) > 0)).groupBy(*keys, VERSION)
+    taken = members & (F.col(VERSION) > 0)
+    told: list[Column] = []
+    if heads:
+        line = line.withColumn(LAST, F.max(VERSION).over(whole) == F.col(VERSION))
+        taken = taken | (F.col(VERSION) == 0) & (F.col(ORDER) == field(HEAD, ORDER))
+        told = [F.max(name).alias(name) for name in (DEAD_HEAD, LAST)]
+    grouped = line.where(taken).groupBy(*keys, VERSION)
     seed = F.col(SEED) & F.col(SK).isNotNull()
     # What decides the end is the last event of the version, so it is carried with its order.
     found = grouped.agg(
@@ -97,9 +113,10 @@ def versions_of(
         F.min(F.coalesce(F.col(FIRST), F.col(ORDER))).alias(FIRST),
         F.min(SK).alias(SK),
         F.min(OPENED).alias(OPENED),
-        F.max("_lb_head").alias(ORDER),
+        F.max(HEAD).alias(HEAD),
         F.max(INITIAL).alias(INITIAL),
         F.max(F.when(seed, F.struct(FROM, KIND, ALL1, ALL2))).alias("_lb_was"),
+        *told,
     )
     last = F.col("_lb_last")
     deleted = (
@@ -118,9 +135,18 @@ def versions_of(
             UNTIL: last.getField("_lb_next_from"),
             DELETED: F.coalesce(deleted, F.lit(False)),
             TRACK1: last.getField(TRACK1),
+            ORDER: field(HEAD, ORDER),
         }
     ).withColumn(UNTIL, F.when(F.col(UNTIL).isNotNull(), F.greatest(F.col(FROM), F.col(UNTIL))))
+    if heads:
+        result = result.withColumn(NOW_DEAD, F.col(LAST) & _has_no_row(history))
     return result.withColumn(MOVED, _moved()).drop("_lb_was", "_lb_last", INITIAL)
+
+
+def _has_no_row(history: Versions) -> Column:
+    """After all events of a key: it has no version that is open, or that shows it as deleted."""
+    none = F.col(VERSION) == 0
+    return none | (field(HEAD, KIND) == DELETE) if history.deletes == "close" else none
 
 
 def _history(shape: Shape) -> Versions:
@@ -214,8 +240,8 @@ def _is_snapshot(shape: Shape) -> bool:
     return isinstance(shape.feed, Snapshot)
 
 
-def target_rows(versions: DataFrame, shape: Shape, batch: int) -> DataFrame:
-    """Versions as rows of the table; `sk` is NULL where a number is still to be given."""
+def target_rows(versions: DataFrame, shape: Shape, batch: int, *also: str) -> DataFrame:
+    """Versions as rows of the table, and the columns named besides; `sk` is NULL where a number is still to be given."""
     history = _history(shape)
     own = history.own
     is_open = F.col(UNTIL).isNull()
@@ -227,6 +253,9 @@ def target_rows(versions: DataFrame, shape: Shape, batch: int) -> DataFrame:
         else []
     )
     columns = {f.name: c for f, c in zip(shape.data, unpack(shape.data), strict=True)}
+    columns |= {
+        name: F.col(key).alias(name) for name, key in zip(shape.key, key_names(shape.key), strict=True)
+    }
     ordered = [f.name for f in target_fields(shape) if f.name in columns]
     return versions.select(
         F.col(SK).alias(own("sk")),
@@ -241,6 +270,7 @@ def target_rows(versions: DataFrame, shape: Shape, batch: int) -> DataFrame:
         F.coalesce(F.col(OPENED), F.lit(batch)).cast("bigint").alias(OPENED),
         F.when(~is_open, closed).cast("bigint").alias(CLOSED),
         *same,
+        *also,
     )
 
 

@@ -58,7 +58,7 @@ def plan_arriving(ctx: Context, rows: DataFrame, *, size: Size, truncates: bool)
     """F4, F5 by arrival: each row is an event above all that is known."""
     good = with_row(events_of(rows, ctx.shape), ctx.shape)
     events = good.where(F.col(KIND) != TRUNCATE)
-    keys = None if truncates else events.select(*ctx.keys).distinct()
+    keys = None if truncates else events.select(*ctx.keys)
     seeds = ctx.seeds(keys, size=size)
     line = seed_columns(events, ctx.shape)
     line = line if seeds is None else line.unionByName(seeds)
@@ -93,7 +93,7 @@ def plan_ledger(ctx: Context, rows: DataFrame, *, size: Size) -> WritePlan:
     feed = ctx.shape.feed
     assert isinstance(feed, Ledger)
     events = seed_columns(with_row(events_of(rows, ctx.shape), ctx.shape), ctx.shape)
-    seeds = ctx.seeds(events.select(*ctx.keys).distinct(), size=size)
+    seeds = ctx.seeds(events.select(*ctx.keys), size=size)
     both = events if seeds is None else events.unionByName(seeds)
     window = in_order(ctx.keys)
     first = F.row_number().over(window) == 1
@@ -149,10 +149,10 @@ def fold_arriving(ctx: Context, line: DataFrame, plan: WritePlan, *, size: Size)
         written = log.emissions(staged, ctx.keys, shape, ctx.moment)
         plan.appended, plan.next_number = log_write_set(ctx, written, log_order(ctx), size=size)
         finals = current.current_of(staged, ctx.keys)
-        plan.state = current_write_set(ctx, finals.where(F.col(current.CHANGED)), "state")
+        plan.state, _ = current_write_set(ctx, finals.where(F.col(current.CHANGED)), "state")
     else:
         finals = current.current_of(tap(timeline(line, ctx.keys, shape)), ctx.keys)
-        plan.target = current_write_set(ctx, finals.where(F.col(current.CHANGED)), "current")
+        plan.target, _ = current_write_set(ctx, finals.where(F.col(current.CHANGED)), "current")
     if tapped and not isinstance(shape.feed, (Snapshot, Ledger)):
         plan.counts["unchanged"] = plan.counts.get("unchanged", 0) + int(count.get["unchanged"])
     if isinstance(shape.feed, (Snapshot, Ledger)):
@@ -179,7 +179,7 @@ def _fold_versions(
     late = _shortened(ctx, line)
     if late is not None:
         rows = rows.unionByName(late)
-    plan.target, plan.next_number = versions_write_set(ctx, rows, None, open_only=late is None, size=size)
+    plan.target, plan.next_number, _ = versions_write_set(ctx, rows, None, open_only=late is None, size=size)
 
 
 def _with_initial(ctx: Context, line: DataFrame) -> DataFrame:

@@ -13,24 +13,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.errors import BatchError, TableError
-from lakebed.history.columns import IGNORED, KIND, REASON, col, internal
+from lakebed.history.columns import REASON, col, internal
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
-from lakebed.manifest import Append, Ledger, Snapshot, check_combination
+from lakebed.manifest import check_combination
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.manifest.partitions import Partition, partitions_of
 from lakebed.table import commits
-from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
-from lakebed.table.context import Before, Context, Size, WritePlan
-from lakebed.table.journaled import journal_rows, sort_batch
+from lakebed.table.context import Before, Context
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
 from lakebed.table.partitions import made_columns, partition_columns, partition_names, refuse_made
+from lakebed.table.planning import Planned, planned
 from lakebed.table.reading import Reading
-from lakebed.table.refolding import fold_sorted
 from lakebed.table.report import BatchReport, Preview
 from lakebed.table.rolling_forward import before_at, rolled_forward
-from lakebed.table.snapshots import plan_snapshot
-from lakebed.table.validation import validated
 from lakebed.tables.delta import Commit
 from lakebed.tables.place import Place
 from lakebed.tables.staging import Staging
@@ -123,12 +119,13 @@ class Table(Reading):
         )
         staging = Staging.beside(self.spark, folder)
         try:
-            ctx, plan, _, counts = self._planned(df, shape, moment, staging, book, immutable=False)
+            found = self._planned(df, shape, moment, staging, book, immutable=False)
+            plan = found.plan
             changed = (
                 plan.appended if plan.appended is not None else plan.target.rows if plan.target else None
             )
             sample = () if changed is None else _as_texts(changed, rows)
-            return Preview(self._report(ctx, plan, counts), sample)
+            return Preview(self._report(found), sample)
         finally:
             staging.clear()
 
@@ -149,26 +146,26 @@ class Table(Reading):
         self._location = self._ensure_target(book, shape, timed=moment.event_time is not None)
         staging = Staging.beside(self.spark, self._location)
         try:
-            ctx, plan, rows, counts = self._planned(df, shape, moment, staging, book, immutable=immutable)
-            plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
-            return self._commit(ctx, book, plan, rows, counts, inputs)
+            found = self._planned(df, shape, moment, staging, book, immutable=immutable)
+            found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
+            return self._commit(book, found, inputs)
         finally:
             staging.clear()
 
     def _planned(
         self, df: DataFrame, shape: Shape, moment: Moment, staging: Staging, book: Book, *, immutable: bool
-    ) -> tuple[Context, WritePlan, DataFrame, dict[str, Any]]:
+    ) -> Planned:
         """Rows in, write plan out: nothing is written but staged files."""
-        as_it_is = immutable and isinstance(self.feed, Snapshot)
-        rows, counts = validated(df, shape, moment, None if as_it_is else staging, self.place.text)
-        ctx = Context(shape, moment, staging, self._before(book), counts.pop("least_from"))
-        return ctx, self._plan(ctx, rows, counts), rows, counts
+        ctx = Context(shape, moment, staging, self._before(book))
+        refolded = bool(book.facts.get("refolded"))
+        return planned(ctx, df, self.tables.truth, self.place.text, refolded=refolded, immutable=immutable)
 
     @staticmethod
-    def _report(ctx: Context, plan: WritePlan, counts: Mapping[str, Any]) -> BatchReport:
-        totals = {"read": counts["read"], "rejected": counts["rejected"], **plan.counts}
+    def _report(found: Planned) -> BatchReport:
+        counts = found.counts
+        totals = {"read": counts["read"], "rejected": counts["rejected"], **found.plan.counts}
         totals["unchanged"] = int(totals.get("unchanged") or 0) + int(counts["ignored"])
-        return BatchReport.counted(ctx.moment.batch, totals)
+        return BatchReport.counted(found.ctx.moment.batch, totals)
 
     def each_batch(self, df: DataFrame, batch_id: int) -> None:
         """For `foreachBatch` of the one stream that feeds this table."""
@@ -265,61 +262,15 @@ class Table(Reading):
             raise TableError("the table that was just made cannot be found", where=self.place.text)
         return found["location"]
 
-    # ---- the plan
-
-    def _plan(self, ctx: Context, rows: DataFrame, counts: dict[str, Any]) -> WritePlan:
-        """Everything the batch will write, computed and staged."""
-        good = rows.where(F.col(REASON).isNull() & (F.col(KIND) != IGNORED))
-        total = int(counts["read"])
-        size = Size(total)
-        if isinstance(self.feed, Append):
-            return plan_append(ctx, good, size=size)
-        if isinstance(self.feed, Ledger):
-            return plan_ledger(ctx, good, size=size)
-        if isinstance(self.feed, Snapshot):
-            return self._plan_snapshot(ctx, good, total)
-        if self.tables.truth != "journal":
-            return plan_arriving(ctx, good, size=size, truncates=bool(counts["truncates"]))
-        sorted_ = sort_batch(
-            ctx, good, total=total, deletes=int(counts["deletes"]), truncates=int(counts["truncates"])
-        )
-        plan = fold_sorted(ctx, sorted_, deletes=bool(counts["deletes"]))
-        plan.journal = journal_rows(ctx, sorted_)
-        return plan
-
-    def _plan_snapshot(self, ctx: Context, good: DataFrame, total: int) -> WritePlan:
-        assert isinstance(self.feed, Snapshot)
-        time = ctx.moment.event_time or ctx.moment.system_time
-        newest = ctx.before.newest_snapshot
-        if newest and time < dt.datetime.fromisoformat(newest):
-            if self.feed.on_stale == "skip":
-                return WritePlan(counts={"late": total, "rejected": 0}, next_number=ctx.before.next_number)
-            raise BatchError(
-                f"the snapshot is of {time.isoformat()}, and one of {newest} was applied before",
-                code="stale_snapshot",
-                where=self.place.text,
-                hint="set on_stale: skip to pass over such snapshots",
-            )
-        plan = plan_snapshot(ctx, good)
-        plan.facts["newest_snapshot"] = time.isoformat()
-        return plan
-
     # ---- commits
 
-    def _commit(
-        self,
-        ctx: Context,
-        book: Book,
-        plan: WritePlan,
-        rows: DataFrame,
-        counts: dict[str, Any],
-        inputs: Sequence[Mapping[str, Any]],
-    ) -> BatchReport:
+    def _commit(self, book: Book, found: Planned, inputs: Sequence[Mapping[str, Any]]) -> BatchReport:
         """Rejected rows, the truth, then what follows from it; each commit guarded by the batch number."""
+        ctx, plan = found.ctx, found.plan
         moment, shape = ctx.moment, ctx.shape
-        report = self._report(ctx, plan, counts)
+        report = self._report(found)
         attempt = uuid.uuid4().hex
-        self._write_rejected(ctx, plan, rows, counts, attempt)
+        self._write_rejected(found, attempt)
         writes = commits.written_tables(self.tables, plan)
         first = book.last_batch == 0
         facts = commits.facts_of(
@@ -357,14 +308,12 @@ class Table(Reading):
         touched = self.tables.target.touched(target.commit_version, partition_names(self.partitions, shape))
         return replace(report, version=target.commit_version, touched=touched)
 
-    def _write_rejected(
-        self, ctx: Context, plan: WritePlan, rows: DataFrame, counts: dict[str, Any], attempt: str
-    ) -> None:
+    def _write_rejected(self, found: Planned, attempt: str) -> None:
+        ctx, plan = found.ctx, found.plan
         frames = []
-        if counts["rejected"] and "late" not in plan.facts:
-            frames.append(
-                commits.rejected_rows(rows.where(F.col(REASON).isNotNull()), ctx.moment, ctx.shape.columns)
-            )
+        if found.counts["rejected"] and "late" not in plan.facts:
+            bad = found.rows.where(F.col(REASON).isNotNull())
+            frames.append(commits.rejected_rows(bad, ctx.moment, ctx.shape.columns))
         if plan.rejected is not None and plan.counts.get("late"):
             frames.append(commits.late_rows(plan.rejected, ctx.moment))
         if frames:

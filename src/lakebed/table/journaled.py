@@ -7,7 +7,9 @@ versions). In order, only the heads of the batch's keys are read. `refolding` fo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -19,6 +21,7 @@ from lakebed.history.columns import (
     BUCKETS,
     CARRIED,
     COPIES,
+    DEAD_HEAD,
     EVENT_TIME,
     FROM,
     HASH1,
@@ -42,7 +45,7 @@ from lakebed.history.shape import Shape
 from lakebed.manifest import Versions
 from lakebed.table.context import Context, Size, matching, seed_columns
 
-HEAD_ORDER, HEAD_FROM, DEAD_HEAD = "_lb_head_order", "_lb_head_from", "_lb_dead_head"
+HEAD_ORDER, HEAD_FROM = "_lb_head_order", "_lb_head_from"
 KNOWN = "_lb_known"  # an identical event is in the journal already
 LOWERS = "_lb_lowers"  # … but this one has a smaller time
 LATE = "_lb_is_late"
@@ -98,30 +101,19 @@ def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, trunc
 
 def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: bool) -> Sorted:
     """Distinct events → `Sorted`."""
-    keyed = events.where(F.col(KIND) != TRUNCATE)
-    line = seed_columns(keyed, ctx.shape).withColumn(ROW, null_row(ctx.shape.data))
-    seeds = ctx.seeds(None if has_truncates else keyed.select(*ctx.keys).distinct(), size=size)
-    if seeds is not None:
-        line = line.unionByName(seeds, allowMissingColumns=True)
     marks = None
     if getattr(ctx.shape.feed, "truncate_when", None) and not ignores_deletes(ctx.shape):
         marks = _truncates(ctx, events)
-    if seeds is None and marks is None:
-        marked = _first_of_their_keys(ctx, line)
-    else:
-        marked = _with_heads(ctx, line, marks, refold_all=has_truncates)
-    counts = {
-        "refolds": F.count_if(F.col(REFOLD)),
-        "dead": F.count_if(F.col(DEAD_HEAD)),
-        **_tallies(),
-    }
-    final, found = ctx.staging.write(_with_conflicts(ctx, marked), "sorted", counts)
+    keyed = events.where(F.col(KIND) != TRUNCATE)
+    keys = None if has_truncates else keyed.select(*ctx.keys)
+    line = line_of(ctx, keyed, keys, marks, size=size, refold_all=has_truncates)
+    final, found = ctx.staging.write(line, "sorted", line_counts())
     refolds = bool(found["refolds"])
     if refolds and ctx.before.journal is not None:
         known = _with_conflicts(ctx, _with_known(ctx, final, size=size))
         final, again = ctx.staging.write(known, "events", _tallies())
         found |= again
-    told = {name: int(found[name] or 0) for name in _tallies()}
+    told = tallied(found)
     new_truncates = None
     if has_truncates:
         new_truncates, known_again = _sort_truncates(ctx, events.where(F.col(KIND) == TRUNCATE))
@@ -136,6 +128,35 @@ def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: b
         size=size,
         counts=told,
     )
+
+
+def line_of(
+    ctx: Context,
+    events: DataFrame,
+    keys: DataFrame | None,
+    truncates: DataFrame | None,
+    *,
+    size: Size,
+    refold_all: bool = False,
+) -> DataFrame:
+    """Distinct events and the seeds of `keys` (None: of all), each told what is to be done with it; not computed yet."""
+    line = seed_columns(events, ctx.shape).withColumn(ROW, null_row(ctx.shape.data))
+    seeds = ctx.seeds(keys, size=size)
+    if seeds is not None:
+        line = line.unionByName(seeds, allowMissingColumns=True)
+    if seeds is None and truncates is None:
+        return _with_conflicts(ctx, _first_of_their_keys(ctx, line))
+    return _with_conflicts(ctx, _with_heads(ctx, line, truncates, refold_all=refold_all))
+
+
+def line_counts() -> dict[str, Column]:
+    """What is counted of a line while it is computed."""
+    return {"refolds": F.count_if(F.col(REFOLD)), "dead": F.count_if(F.col(DEAD_HEAD)), **_tallies()}
+
+
+def tallied(found: Mapping[str, Any]) -> dict[str, int]:
+    """Of what was counted, the part that the report tells."""
+    return {name: int(found[name] or 0) for name in _tallies()}
 
 
 def _tallies() -> dict[str, Column]:
@@ -259,19 +280,22 @@ def _sort_truncates(ctx: Context, mine: DataFrame) -> tuple[DataFrame, int]:
 
 def journal_rows(ctx: Context, sorted_: Sorted) -> DataFrame:
     """What the batch adds to the journal: every event it does not have, and those that lower a time."""
-    shape = ctx.shape
     columns = [*ctx.keys, CARRIED, *_OF_AN_EVENT]
     fresh = sorted_.events.where(~F.col(KNOWN) | F.col(LOWERS)).select(*columns)
     for more in (sorted_.new_truncates, sorted_.passed_over):
         if more is not None:
             fresh = fresh.unionByName(more.select(*columns))
-    rows = fresh.select(
+    return as_journal(ctx, fresh, size=sorted_.size)
+
+
+def as_journal(ctx: Context, events: DataFrame, *, size: Size) -> DataFrame:
+    """Events as rows of the journal, neighbouring buckets in one file, so that a few keys open a few files."""
+    shape, parts = ctx.shape, size.parts
+    rows = events.select(
         *[field(CARRIED, f.name).alias(f.name) for f in shape.columns],
         *[F.col(name) for name in _OF_AN_EVENT],
         bucket(shape).alias(BUCKET),
     )
-    # Neighbouring buckets in one file, so that a few keys open a few files.
-    parts = sorted_.size.parts
     part = (F.col(BUCKET) * F.lit(parts) / F.lit(BUCKETS)).cast("int")
     return rows.repartitionById(parts, part).sortWithinPartitions(BUCKET)
 

@@ -48,4 +48,5 @@ def state_of_log(ctx: Context, log_rows: DataFrame) -> Replacement:
         F.lit(None).cast(shape.from_type).alias(FROM),
         time.alias(EVENT_TIME),
     )
-    return current_write_set(ctx, finals, "state")
+    replacement, _ = current_write_set(ctx, finals, "state")
+    return replacement

@@ -22,6 +22,7 @@ from lakebed.history.columns import (
     CARRIED,
     CLOSED,
     COPIES,
+    DEAD_HEAD,
     DELETE,
     EFFECTIVE,
     EVENT_TIME,
@@ -46,7 +47,13 @@ from lakebed.history.shape import Shape
 from lakebed.manifest import Log, Versions
 from lakebed.table.context import Context, WritePlan, matching, seed_columns
 from lakebed.table.journaled import KNOWN, LATE, MET, REFOLD, WINS, Sorted, journal_of
-from lakebed.table.write_sets import current_write_set, heads_write_set, log_write_set, versions_write_set
+from lakebed.table.write_sets import (
+    current_write_set,
+    heads_beside,
+    heads_write_set,
+    log_write_set,
+    versions_write_set,
+)
 
 COUNTED = "_lb_counted"  # an event of this batch whose effect is to be counted
 _LINE = (KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, ROW)
@@ -55,26 +62,27 @@ _SEEDS = (SEED, SK, FIRST, OPENED, versions.INITIAL)
 
 def fold_sorted(ctx: Context, sorted_: Sorted, *, deletes: bool) -> WritePlan:
     """`deletes`: whether any event of the batch is one. Without, and with no dead key, no head changes."""
-    plan = WritePlan(counts={"unchanged": 0, **sorted_.counts})
-    line = _in_order(ctx, sorted_)
+    plan = WritePlan(counts={"unchanged": 0, **sorted_.counts}, facts={"refolded": sorted_.refolds})
+    line = in_order(ctx, sorted_.line)
     anew = _all_events(ctx, sorted_) if sorted_.refolds else None
     if anew is not None:
         _count_anew(ctx, anew, sorted_, plan)
     history = ctx.shape.history
+    heads = deletes or sorted_.dead or sorted_.refolds
     if isinstance(history, Log):
         _fold_log(ctx, sorted_, line, plan)
     elif isinstance(history, Versions):
         _fold_versions(ctx, sorted_, line, anew, plan)
+        if heads:
+            plan.heads = heads_write_set(ctx, line if anew is None else line.unionByName(anew))
     else:
-        _fold_current(ctx, line, anew, plan)
-    if not isinstance(history, Log) and (deletes or sorted_.dead or sorted_.refolds):
-        plan.heads = heads_write_set(ctx, line if anew is None else line.unionByName(anew))
+        _fold_current(ctx, line, anew, plan, heads=heads)
     return plan
 
 
-def _in_order(ctx: Context, sorted_: Sorted) -> DataFrame:
-    """The keys whose events are all above their head: these events and their seeds."""
-    line = sorted_.line.where(~F.col(REFOLD) & F.col(WINS)).withColumn(COUNTED, ~F.col(SEED) & ~F.col(KNOWN))
+def in_order(ctx: Context, line: DataFrame) -> DataFrame:
+    """Of a line, the keys whose events are all above their head: these events and their seeds, ready to be folded."""
+    line = line.where(~F.col(REFOLD) & F.col(WINS)).withColumn(COUNTED, ~F.col(SEED) & ~F.col(KNOWN))
     return _columns(ctx, with_row(line, ctx.shape))
 
 
@@ -115,43 +123,62 @@ def _count_anew(ctx: Context, anew: DataFrame, sorted_: Sorted, plan: WritePlan)
         plan.counts["unchanged"] += sorted_.new_truncates.join(ended, [ORDER], "left_anti").count()
 
 
-def _tap(count: Observation) -> Callable[[DataFrame], DataFrame]:
+def tap(count: Observation) -> Callable[[DataFrame], DataFrame]:
+    """Counts the events of timelines that change nothing, on their way."""
     return lambda line: line.observe(count, F.count_if(F.col(UNCHANGED) & F.col(COUNTED)).alias("n"))
+
+
+def tapped(count: Observation) -> int:
+    return int(count.get.get("n") or 0)
 
 
 # ---- current
 
 
-def _fold_current(ctx: Context, line: DataFrame, anew: DataFrame | None, plan: WritePlan) -> None:
+def _fold_current(
+    ctx: Context, line: DataFrame, anew: DataFrame | None, plan: WritePlan, *, heads: bool
+) -> None:
     count = Observation()
-    finals = current.current_of(_tap(count)(timeline(line, ctx.keys, ctx.shape)), ctx.keys)
+    finals = current.current_of(tap(count)(timeline(line, ctx.keys, ctx.shape)), ctx.keys)
     if anew is not None:
-        finals = finals.unionByName(current.current_of(timeline(anew, ctx.keys, ctx.shape), ctx.keys))
-    plan.target = current_write_set(ctx, finals, "current")
-    plan.counts["unchanged"] += int(count.get.get("n") or 0)
+        folded = current.current_of(timeline(anew, ctx.keys, ctx.shape), ctx.keys)
+        # From all its events, nobody knows what the tables have of a key.
+        guesses = {current.KNOWN_ROW: F.lit(True), DEAD_HEAD: F.lit(ctx.before.heads is not None)}
+        finals = finals.unionByName(folded.withColumns(guesses))
+    plan.target, staged = current_write_set(ctx, finals, "current")
+    if heads:
+        plan.heads = heads_beside(ctx, staged)
+    plan.counts["unchanged"] += tapped(count)
 
 
 # ---- versions
+
+
+def first_versions(ctx: Context, line: DataFrame) -> DataFrame:
+    """V3: marks the events of keys whose first version starts at `initial_valid_from`."""
+    history = ctx.shape.history
+    assert isinstance(history, Versions)
+    initial = history.initial
+    if initial is None:
+        return line
+    return line.withColumn(versions.INITIAL, F.lit(initial.keys == "all" or ctx.moment.batch == 1))
 
 
 def _fold_versions(
     ctx: Context, sorted_: Sorted, line: DataFrame, anew: DataFrame | None, plan: WritePlan
 ) -> None:
     shape, batch = ctx.shape, ctx.moment.batch
-    assert isinstance(shape.history, Versions)
-    initial = shape.history.initial
-    if initial is not None:
-        line = line.withColumn(versions.INITIAL, F.lit(initial.keys == "all" or batch == 1))
     count = Observation()
-    rows = versions.target_rows(versions.versions_of(line, ctx.keys, shape, _tap(count)), shape, batch)
+    found = versions.versions_of(first_versions(ctx, line), ctx.keys, shape, tap(count))
+    rows = versions.target_rows(found, shape, batch)
     gone = None
     if anew is not None:
         changed, gone = _versions_anew(ctx, anew, sorted_)
         rows = rows.unionByName(changed)
-    plan.target, plan.next_number = versions_write_set(
+    plan.target, plan.next_number, _ = versions_write_set(
         ctx, rows, gone, open_only=anew is None, size=sorted_.size
     )
-    plan.counts["unchanged"] += int(count.get.get("n") or 0)
+    plan.counts["unchanged"] += tapped(count)
 
 
 def _versions_anew(ctx: Context, events: DataFrame, sorted_: Sorted) -> tuple[DataFrame, DataFrame | None]:
@@ -238,7 +265,7 @@ def _fold_log(ctx: Context, sorted_: Sorted, line: DataFrame, plan: WritePlan) -
     plan.appended, plan.next_number = log_write_set(ctx, written, by, size=sorted_.size)
     tops = staged.groupBy(*ctx.keys).agg(F.max(top).alias(top))
     finals = current.current_of(staged, ctx.keys).join(tops, ctx.keys)
-    plan.state = current_write_set(ctx, finals.withColumn(ORDER, F.col(top)), "state")
+    plan.state, _ = current_write_set(ctx, finals.withColumn(ORDER, F.col(top)), "state")
 
 
 def _in_turns(ctx: Context, sorted_: Sorted) -> tuple[DataFrame, DataFrame | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
@@ -26,25 +28,49 @@ from lakebed.history.columns import (
     with_key,
 )
 from lakebed.history.hashing import row_hash
-from lakebed.history.normalise import SALTS, to_valid_time
+from lakebed.history.normalise import (
+    SALTS,
+    has_plain_key,
+    normalise,
+    to_valid_time,
+    usable,
+    with_raw_key,
+)
 from lakebed.manifest import Log, Snapshot, Versions
 from lakebed.table.arriving import fold_arriving
 from lakebed.table.context import Context, Size, WritePlan, matching, seed_columns
 
 DIFFERENCE = "_lb_difference"
 NEW, CHANGED, GONE_, SAME_, BACK = "new", "changed", "gone", "same", "back"
-_LIVE, _LOW, _HIGH, _ROWS, _IN_SCOPE, _WAS_DEAD = (
+_LIVE, _CLASHES, _ROWS, _IN_SCOPE, _WAS_DEAD = (
     "_lb_live",
-    "_lb_low",
-    "_lb_high",
+    "_lb_clashes",
     "_lb_rows",
     "_lb_in_scope",
     "_lb_was_dead",
 )
 
 
-def plan_snapshot(ctx: Context, rows: DataFrame) -> WritePlan:
+@dataclass(frozen=True)
+class Arrived:
+    """A snapshot as changes, bad rows included; `raw` are its rows as they came, where they can be read again."""
+
+    rows: DataFrame
+    raw: DataFrame | None = None
+
+    def of(self, ctx: Context, keys: DataFrame, *, size: Size) -> DataFrame:
+        """The good changes of these keys. Rows as they came are narrowed first: to make a change of a row, with its hashes,
+        costs more than to read it."""
+        shape = ctx.shape
+        if self.raw is None or not has_plain_key(shape):
+            return matching(with_key(usable(self.rows), shape.key), keys, ctx.keys, size=size)
+        narrowed = matching(with_raw_key(self.raw, shape), keys, ctx.keys, size=size)
+        return with_key(usable(normalise(narrowed, shape, ctx.moment)), shape.key)
+
+
+def plan_snapshot(ctx: Context, arrived: Arrived) -> WritePlan:
     """The differences staged and counted, the guards asked, then the same fold as for any feed by arrival."""
+    rows = usable(arrived.rows)
     keyed = with_key(rows, ctx.shape.key)
     staged, found = _stage_differences(ctx, keyed, rows)
     _guard(ctx, found)
@@ -53,7 +79,7 @@ def plan_snapshot(ctx: Context, rows: DataFrame) -> WritePlan:
     wanted = staged.where(F.col(DIFFERENCE).isin(NEW, CHANGED, BACK)).select(*ctx.keys)
     fresh = keyed
     if ctx.live is not None:
-        fresh = matching(keyed, wanted, ctx.keys, size=size)
+        fresh = arrived.of(ctx, wanted, size=size)
     if int(found["rows"]) != int(found["keys"]):
         fresh = fresh.dropDuplicates(ctx.keys)
     events = with_row(events_of(fresh, ctx.shape), ctx.shape)
@@ -81,7 +107,7 @@ def _stage_differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> tuple
     counts: dict[str, Column] = {
         "rows": F.sum(F.coalesce(F.col(_ROWS), F.lit(0))),
         "keys": F.count_if(F.col(_ROWS).isNotNull()),
-        "clashes": F.count_if(F.col(_LOW) != F.col(_HIGH)),
+        "clashes": F.count_if(F.col(_CLASHES)),
         "live": F.count_if(F.col(_LIVE) & ~F.col(_WAS_DEAD) & F.col(_IN_SCOPE)),
         "same": F.count_if((is_ == SAME_) & F.col(_ROWS).isNotNull()),
         **{name: F.count_if(is_ == name) for name in (NEW, CHANGED, GONE_, BACK)},
@@ -89,19 +115,25 @@ def _stage_differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> tuple
     observation = Observation("differences")
     columns = [value.alias(name) for name, value in counts.items()]
     counted = differences.observe(observation, columns[0], *columns[1:])
-    staged, _ = ctx.staging.write(
-        counted.where(is_ != SAME_).select(*ctx.keys, DIFFERENCE, _LOW, _HIGH), "differences"
-    )
+    staged, _ = ctx.staging.write(counted.where(is_ != SAME_).select(*ctx.keys, DIFFERENCE), "differences")
     return staged, {name: int(value or 0) for name, value in observation.get.items()}
 
 
 def _differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> DataFrame:
-    here = keyed.groupBy(*ctx.keys).agg(
-        F.count(F.lit(1)).alias(_ROWS),
-        F.min(F.struct(HASH1, HASH2)).alias(_LOW),
-        F.max(F.struct(HASH1, HASH2)).alias(_HIGH),
-        F.first(SAME1).alias(SAME1),
-        F.first(SAME2).alias(SAME2),
+    # Plain numbers only: Spark sorts all rows to group them if a struct is among what it keeps.
+    here = (
+        keyed.groupBy(*ctx.keys)
+        .agg(
+            F.count(F.lit(1)).alias(_ROWS),
+            F.min(HASH1).alias(HASH1),
+            F.max(HASH1).alias("_lb_high1"),
+            F.min(HASH2).alias(HASH2),
+            F.max(HASH2).alias("_lb_high2"),
+            F.first(SAME1).alias(SAME1),
+            F.first(SAME2).alias(SAME2),
+        )
+        .withColumn(_CLASHES, (F.col(HASH1) != F.col("_lb_high1")) | (F.col(HASH2) != F.col("_lb_high2")))
+        .select(*ctx.keys, _ROWS, _CLASHES, SAME1, SAME2)
     )
     live = ctx.open_rows()
     if live is None:

@@ -25,13 +25,10 @@ _REASONS = (
 )
 
 
-def validated(
-    df: DataFrame, shape: Shape, moment: Moment, staging: Staging | None, where: str
-) -> tuple[DataFrame, dict[str, Any]]:
-    """The batch as changes and all its counts, found in one pass: while it is staged, where that is needed for all that
-    follows to see the same rows. Raises `BadRowsError` where the feed does not allow the bad ones."""
+def changes_of(df: DataFrame, shape: Shape, moment: Moment, where: str) -> DataFrame:
+    """The batch as changes, not computed yet."""
     try:
-        changes = normalise(df, shape, moment)
+        return normalise(df, shape, moment)
     except AnalysisException as error:
         raise BatchError(
             f"a condition of the feed does not fit the batch's columns: {str(error).splitlines()[0]}",
@@ -39,9 +36,13 @@ def validated(
             where=where,
             hint="check delete_when, truncate_when, ignore_when and upsert_when against the source's columns",
         ) from error
+
+
+def row_counts() -> dict[str, Column]:
+    """Every count of a batch's changes, for whoever passes over them first."""
     reason, kind = F.col(REASON), F.col(KIND)
     good = reason.isNull()
-    counts: dict[str, Column] = {
+    return {
         "read": F.count(F.lit(1)),
         "rejected": F.count_if(~good),
         "ignored": F.count_if(kind == IGNORED),
@@ -50,17 +51,21 @@ def validated(
         "least_from": F.min(F.when(good, F.col(FROM))),
         **{f"reason_{name}": F.count_if(reason == name) for name in _REASONS},
     }
+
+
+def counted(changes: DataFrame, staging: Staging | None) -> tuple[DataFrame, dict[str, Any]]:
+    """Changes and all their counts, found in one pass: while they are staged, where that is needed for all that follows to see
+    the same rows."""
+    counts = row_counts()
     if staging is not None:
-        changes, found = staging.write(changes, "rows", counts)
-    else:
-        row = changes.agg(*[value.alias(name) for name, value in counts.items()]).first()
-        assert row is not None
-        found = row.asDict()
-    _refuse_bad_rows(shape.feed, changes, found, where)
-    return changes, found
+        return staging.write(changes, "rows", counts)
+    row = changes.agg(*[value.alias(name) for name, value in counts.items()]).first()
+    assert row is not None
+    return changes, row.asDict()
 
 
-def _refuse_bad_rows(feed: AnyFeed, rows: DataFrame, counts: dict[str, Any], where: str) -> None:
+def refuse_bad_rows(feed: AnyFeed, rows: DataFrame, counts: dict[str, Any], where: str) -> None:
+    """Raises `BadRowsError` where the feed does not allow as many bad rows as were counted."""
     reasons = {name: int(counts.pop(f"reason_{name}")) for name in _REASONS}
     reasons = {name: n for name, n in reasons.items() if n}
     bad, read = int(counts["rejected"]), int(counts["read"])

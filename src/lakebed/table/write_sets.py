@@ -3,42 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.history import current, log
+from lakebed.history import current, log, versions
 from lakebed.history.columns import (
+    DEAD_HEAD,
     FIRST,
     FROM,
     GONE,
+    HEAD,
     KIND,
+    NOW_DEAD,
     ORDER,
     ROW,
     SEED,
     UPSERT,
     col,
+    field,
     key_names,
 )
-from lakebed.manifest import Current, Log, Versions
+from lakebed.manifest import Log, Versions
 from lakebed.table.context import Context, Size
 from lakebed.tables.replacement import Replacement
 from lakebed.tables.staging import numbered
 
 
+@dataclass(frozen=True)
+class Staged:
+    """A write set on disk, and what was counted while it was written."""
+
+    frame: DataFrame
+    path: str
+    counts: dict[str, int]
+
+
 def versions_write_set(
     ctx: Context, rows: DataFrame, gone: DataFrame | None, *, open_only: bool, size: Size
-) -> tuple[Replacement, int]:
-    """Rows of the table (those without `sk` get one) and the `sk`s that go, staged together."""
+) -> tuple[Replacement, int, Staged]:
+    """Rows of the table (those without `sk` get one) and the `sk`s that go, staged together. `rows` may tell of heads, and
+    have rows that do nothing else, without a version: these are GONE."""
     shape = ctx.shape
     assert isinstance(shape.history, Versions)
     sk = shape.history.own("sk")
-    rows = rows.withColumn(GONE, F.lit(False))
+    if GONE not in rows.columns:
+        rows = rows.withColumn(GONE, F.lit(False))
     if gone is not None:
         rows = rows.unionByName(gone.select(col(sk)).withColumn(GONE, F.lit(True)), allowMissingColumns=True)
     # Any order will do for `sk`, if it is the same again after a crash; ranges would compute everything twice, to find them.
     by = [F.col(FIRST), *[col(name) for name in shape.key]]
     parted = rows.repartition(size.parts, *by[1:]).sortWithinPartitions(*by)
+    has_number = col(sk).isNotNull()
     numbered_rows, next_number, found = numbered(
         ctx.staging,
         parted,
@@ -46,46 +63,92 @@ def versions_write_set(
         sk,
         ctx.before.next_number,
         {
-            "replaced": F.count_if(col(sk).isNotNull() & ~F.col(GONE)),
-            "gone": F.count_if(F.col(GONE)),
+            "replaced": F.count_if(has_number & ~F.col(GONE)),
+            "gone": F.count_if(has_number & F.col(GONE)),
             "written": F.count_if(~F.col(GONE)),
+            **_heads_counts(rows),
         },
         one_part=size.parts == 1,
     )
-    staged = Replacement(
-        staged=ctx.staging.path("versions"),
-        rows=numbered_rows.where(~F.col(GONE)).drop(GONE),
+    path = ctx.staging.path("versions")
+    replacement = Replacement(
+        staged=path,
+        rows=numbered_rows.where(~F.col(GONE)).drop(GONE, *_OF_HEADS),
         columns=[sk],
         open_only=open_only,
-        **found,
+        **{name: found[name] for name in ("replaced", "gone", "written")},
     )
-    return staged, next_number
+    return replacement, next_number, Staged(numbered_rows, path, found)
 
 
-def current_write_set(ctx: Context, finals: DataFrame, name: str) -> Replacement:
+def current_write_set(ctx: Context, finals: DataFrame, name: str) -> tuple[Replacement, Staged]:
     """One row per key that changed; GONE where the key has no row any more. Also the state beside a log."""
     shape = ctx.shape
-    kept = (
-        F.lit(True)
-        if isinstance(shape.history, Log)
-        else (F.col(ROW).isNotNull() if current.flags_deletes(shape) else F.col(KIND) == UPSERT)
+    told = finals.withColumns({GONE: ~current.has_row(shape), NOW_DEAD: ~current.has_row(shape)})
+    told = told.withColumn(HEAD, F.struct(KIND, ORDER, FROM))
+    there = F.lit(True)
+    if current.KNOWN_ROW in told.columns:
+        there = F.col(current.KNOWN_ROW)
+        if isinstance(shape.history, Log):
+            there = there | F.col(DEAD_HEAD)
+    told = told.withColumn(current.KNOWN_ROW, there)
+    heads = [] if isinstance(shape.history, Log) else [name for name in _OF_HEADS if name in told.columns]
+    rows = current.target_rows(told, shape, ctx.moment.batch, GONE, current.KNOWN_ROW, *heads)
+    known = F.col(current.KNOWN_ROW)
+    staged, found = ctx.staging.write(
+        rows,
+        name,
+        {
+            "replaced": F.count_if(known & ~F.col(GONE)),
+            "gone": F.count_if(known & F.col(GONE)),
+            "written": F.count_if(~F.col(GONE)),
+            **_heads_counts(rows),
+        },
     )
-    rows = current.target_rows(finals.where(kept), shape, ctx.moment.batch).withColumn(GONE, F.lit(False))
-    if not isinstance(shape.history, Log):
-        names = key_names(shape.key)
-        columns = [F.col(k).alias(n) for k, n in zip(names, shape.key, strict=True)]
-        gone = finals.where(~kept).select(*columns).withColumn(GONE, F.lit(True))
-        rows = rows.unionByName(gone, allowMissingColumns=True)
-    return _keyed(ctx, rows, name)
+    path = ctx.staging.path(name)
+    replacement = Replacement(
+        staged=path,
+        rows=staged.where(~F.col(GONE)).drop(GONE, current.KNOWN_ROW, *_OF_HEADS),
+        columns=list(shape.key),
+        **{name: found[name] for name in ("replaced", "gone", "written")},
+    )
+    return replacement, Staged(staged, path, found)
+
+
+# ---- heads of the keys that have no row in the table
+
+_OF_HEADS = (HEAD, DEAD_HEAD, NOW_DEAD, versions.LAST)
+
+
+def _heads_counts(rows: DataFrame) -> dict[str, Column]:
+    if DEAD_HEAD not in rows.columns:
+        return {}
+    last = F.col(versions.LAST) if versions.LAST in rows.columns else F.lit(True)
+    was, is_ = F.col(DEAD_HEAD), F.col(NOW_DEAD)
+    return {
+        "heads_replaced": F.count_if(was & is_),
+        "heads_gone": F.count_if(was & ~is_ & last),
+        "heads_written": F.count_if(is_),
+    }
+
+
+def heads_beside(ctx: Context, staged: Staged) -> Replacement:
+    """Heads from a write set that tells of them: all its keys are there, so those with a row again go by the same files."""
+    key = list(ctx.shape.key)
+    head = [field(HEAD, name).alias(name) for name in (KIND, ORDER, FROM)]
+    rows = staged.frame.where(F.col(NOW_DEAD)).select(*[col(name) for name in key], *head)
+    replaced, gone, written = (staged.counts[f"heads_{name}"] for name in ("replaced", "gone", "written"))
+    return Replacement(staged.path, rows, key, replaced, gone, written)
 
 
 def heads_write_set(ctx: Context, events: DataFrame) -> Replacement:
-    """Heads of the keys that have no live row after this batch; GONE for those that have one again.
+    """Heads of the keys that have no version to show for it after this batch; GONE for those that have one again.
 
     `events` are all events that were folded, seeds included.
     """
-    rows = F.col(ROW).isNotNull() & (F.col(KIND) == UPSERT)
     history = ctx.shape.history
+    assert isinstance(history, Versions)
+    rows = F.col(ROW).isNotNull() & (F.col(KIND) == UPSERT)
     newest = F.max_by(F.struct(KIND, FROM), F.col(ORDER))
     finals = events.groupBy(*ctx.keys).agg(
         newest.alias("_lb_newest"),
@@ -93,9 +156,7 @@ def heads_write_set(ctx: Context, events: DataFrame) -> Replacement:
         F.max(rows | (F.col(SEED) & F.col(ROW).isNotNull())).alias("_lb_ever"),
     )
     last = F.col("_lb_newest")
-    keeps = isinstance(history, Versions) and history.deletes != "close"
-    keeps = keeps or (isinstance(history, Current) and history.deletes == "flag")
-    has_row = F.col("_lb_ever") if keeps else last.getField(KIND) == UPSERT
+    has_row = last.getField(KIND) == UPSERT if history.deletes == "close" else F.col("_lb_ever")
     finals = finals.withColumns(
         {KIND: last.getField(KIND), FROM: last.getField(FROM), GONE: F.coalesce(has_row, F.lit(False))}
     )
@@ -103,25 +164,21 @@ def heads_write_set(ctx: Context, events: DataFrame) -> Replacement:
         finals = finals.where(~F.col(GONE))
     names = key_names(ctx.shape.key)
     columns = [F.col(k).alias(n) for k, n in zip(names, ctx.shape.key, strict=True)]
-    return _keyed(ctx, finals.select(*columns, KIND, ORDER, FROM, GONE), "heads")
-
-
-def _keyed(ctx: Context, rows: DataFrame, name: str) -> Replacement:
-    staged, found = ctx.staging.write(
-        rows,
-        name,
-        {
-            "replaced": F.count_if(~F.col(GONE)),
-            "gone": F.count_if(F.col(GONE)),
-            "written": F.count_if(~F.col(GONE)),
-        },
-    )
+    counts = {
+        "replaced": F.count_if(~F.col(GONE)),
+        "gone": F.count_if(F.col(GONE)),
+        "written": F.count_if(~F.col(GONE)),
+    }
+    staged, found = ctx.staging.write(finals.select(*columns, KIND, ORDER, FROM, GONE), "heads", counts)
     return Replacement(
-        staged=ctx.staging.path(name),
+        staged=ctx.staging.path("heads"),
         rows=staged.where(~F.col(GONE)).drop(GONE),
         columns=list(ctx.shape.key),
         **found,
     )
+
+
+# ---- logs
 
 
 def log_write_set(

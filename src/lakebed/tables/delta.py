@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,7 @@ _ODD = set(" ,;{}()\n\t=")
 # In conditions, the table and the rows that are written: names that no column has.
 TABLE, ROWS = "_lb_table", "_lb_rows"
 _HIDDEN = "(redacted)"
+_MATERIALIZE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
 _PROPERTIES = 10_000  # more than any table has
 # The log must outlive every pause of a feed: the newest batch number is told by it.
 _LONG = "interval 3650 days"
@@ -220,10 +222,12 @@ class DeltaTable:
     def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
         """Remove the rows of the table (alias `TABLE`) for which `on` holds for a row of `rows` (alias `ROWS`), and add `rows`.
 
-        With no rows at all nothing would be removed: use `remove` then.
+        With no rows at all nothing would be removed: use `remove` then. `rows` are read several times, so they must be those
+        of files that nobody changes.
         """
         writer = rows.alias(ROWS).write.mode("overwrite").option("replaceOn", on).option("targetAlias", TABLE)
-        return self._write(writer, commit)
+        with _setting(self.spark, _MATERIALIZE, "none"):  # staged rows need no second copy
+            return self._write(writer, commit)
 
     def _write(self, writer: DataFrameWriter, commit: Commit) -> Head:
         writer = (
@@ -268,6 +272,20 @@ class DeltaTable:
         if failure is not None and not is_conflict(failure):
             raise failure
         raise _overtaken(self.place, f"batch {commit.batch} was being applied") from failure
+
+
+@contextmanager
+def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """The session's setting for as long as this takes. Others that write at the same time may see it, or lose it."""
+    before = spark.conf.get(name, None)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, before)
 
 
 def _overtaken(place: Place, meanwhile: str) -> ConflictError:

@@ -1,0 +1,77 @@
+"""A batch in one pass: its rows, what is known of their keys, and the fold of both, computed and staged together.
+
+Events are nearly always newer than all that is known of their keys. So that is tried first; while the write set is staged,
+it is counted whether it held. If not, nothing was lost but the time, and `journaled` sorts the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from lakebed.history import current, versions
+from lakebed.history.changes import distinct_events, events_of, timeline
+from lakebed.history.columns import DEAD_HEAD, GONE, HEAD, NOW_DEAD, with_key
+from lakebed.history.normalise import usable
+from lakebed.manifest import Changes, Log, Versions
+from lakebed.table.context import Context, Size, WritePlan
+from lakebed.table.journaled import as_journal, ignores_deletes, line_counts, line_of, tallied
+from lakebed.table.refolding import first_versions, in_order, tap, tapped
+from lakebed.table.write_sets import Staged, current_write_set, heads_beside, versions_write_set
+
+
+def fits_one_pass(ctx: Context, *, size: Size, refolded: bool) -> bool:
+    """Whether to try. `refolded`: the batch before had late events, so this one may have some too. A log needs its line twice,
+    truncates speak of all keys, and a large batch against a large table must not be read twice."""
+    feed = ctx.shape.feed
+    if refolded or isinstance(ctx.shape.history, Log) or not (size.few or ctx.live is None):
+        return False
+    return not isinstance(feed, Changes) or not (feed.truncate_when or ignores_deletes(ctx.shape))
+
+
+def fold_in_one_pass(
+    ctx: Context, rows: DataFrame, watched: Callable[[DataFrame], DataFrame], *, size: Size
+) -> WritePlan | None:
+    """The whole plan, or None if an event was not above its key's head. `watched` counts the rows on their way."""
+    taken = usable(rows)
+    events = distinct_events(
+        events_of(usable(watched(rows)), ctx.shape).repartition(size.parts, *ctx.keys), ctx.keys
+    )
+    keys = with_key(taken, ctx.shape.key).select(*ctx.keys)
+    told = Observation()
+    counts = [value.alias(name) for name, value in line_counts().items()]
+    line = line_of(ctx, events, keys, None, size=size).observe(told, counts[0], *counts[1:])
+    plan = WritePlan(counts={}, facts={"refolded": False})
+    count = Observation()
+    if isinstance(ctx.shape.history, Versions):
+        staged = _fold_versions(ctx, line, plan, tap(count), size=size)
+    else:
+        line = timeline(in_order(ctx, line), ctx.keys, ctx.shape)
+        plan.target, staged = current_write_set(
+            ctx, current.current_of(tap(count)(line), ctx.keys), "current"
+        )
+    found = told.get
+    if found["refolds"]:
+        return None
+    plan.counts = {"unchanged": tapped(count), **tallied(found)}
+    if isinstance(ctx.shape.feed, Changes):
+        plan.heads = heads_beside(ctx, staged)
+    plan.journal = as_journal(ctx, distinct_events(events_of(taken, ctx.shape), ctx.keys), size=size)
+    return plan
+
+
+def _fold_versions(
+    ctx: Context, line: DataFrame, plan: WritePlan, tap_: Callable[[DataFrame], DataFrame], *, size: Size
+) -> Staged:
+    shape, batch = ctx.shape, ctx.moment.batch
+    events = first_versions(ctx, in_order(ctx, line))
+    heads = isinstance(shape.feed, Changes)
+    found = versions.versions_of(events, ctx.keys, shape, tap_, heads=heads)
+    also = (HEAD, DEAD_HEAD, NOW_DEAD, versions.LAST, versions.VERSION) if heads else ()
+    rows = versions.target_rows(found, shape, batch, *also)
+    if heads:
+        rows = rows.withColumn(GONE, F.col(versions.VERSION) == 0).drop(versions.VERSION)
+    plan.target, plan.next_number, staged = versions_write_set(ctx, rows, None, open_only=True, size=size)
+    return staged

@@ -1,0 +1,102 @@
+"""A batch's rows → its write plan, by the way that its feed needs. Nothing is written but staged files."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation
+
+from lakebed.errors import BatchError
+from lakebed.history.normalise import usable
+from lakebed.manifest import Append, Ledger, Snapshot
+from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
+from lakebed.table.context import Context, Size, WritePlan
+from lakebed.table.in_order import fits_one_pass, fold_in_one_pass
+from lakebed.table.journaled import journal_rows, sort_batch
+from lakebed.table.refolding import fold_sorted
+from lakebed.table.snapshots import Arrived, plan_snapshot
+from lakebed.table.validation import changes_of, counted, refuse_bad_rows, row_counts
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a batch will write, its rows as changes, bad ones included, and every count of them."""
+
+    ctx: Context
+    plan: WritePlan
+    rows: DataFrame
+    counts: dict[str, Any]
+
+
+def planned(
+    ctx: Context, df: DataFrame, truth: str, where: str, *, refolded: bool, immutable: bool
+) -> Planned:
+    """`refolded`: the batch before this one had late events. `immutable`: `df` gives the same rows whenever it is read."""
+    changes = changes_of(df, ctx.shape, ctx.moment, where)
+    feed = ctx.shape.feed
+    if truth == "journal":
+        return _planned_events(ctx, df, changes, where, refolded=refolded, immutable=immutable)
+    as_it_is = immutable and isinstance(feed, Snapshot)
+    rows, counts = counted(changes, None if as_it_is else ctx.staging)
+    refuse_bad_rows(feed, rows, counts, where)
+    ctx = replace(ctx, least_from=counts["least_from"])
+    size = Size(int(counts["read"]))
+    if isinstance(feed, Snapshot):
+        plan = _plan_snapshot(ctx, feed, Arrived(rows, df if as_it_is else None), size, where)
+    elif isinstance(feed, Append):
+        plan = plan_append(ctx, usable(rows), size=size)
+    elif isinstance(feed, Ledger):
+        plan = plan_ledger(ctx, usable(rows), size=size)
+    else:
+        plan = plan_arriving(ctx, usable(rows), size=size, truncates=bool(counts["truncates"]))
+    return Planned(ctx, plan, rows, counts)
+
+
+def _planned_events(
+    ctx: Context, df: DataFrame, changes: DataFrame, where: str, *, refolded: bool, immutable: bool
+) -> Planned:
+    """Events with an order: in one pass if they are newer than all that is known, else sorted first."""
+    if immutable:
+        size = Size(df.count())
+        if fits_one_pass(ctx, size=size, refolded=refolded):
+            watch = Observation()
+            counts = [value.alias(name) for name, value in row_counts().items()]
+            plan = fold_in_one_pass(
+                ctx, changes, lambda rows: rows.observe(watch, counts[0], *counts[1:]), size=size
+            )
+            found = dict(watch.get)
+            refuse_bad_rows(ctx.shape.feed, changes, found, where)
+            if plan is not None:
+                return Planned(ctx, plan, changes, found)
+            refolded = True
+    rows, found = counted(changes, ctx.staging)
+    refuse_bad_rows(ctx.shape.feed, rows, found, where)
+    size = Size(int(found["read"]))
+    if fits_one_pass(ctx, size=size, refolded=refolded):
+        plan = fold_in_one_pass(ctx, rows, lambda rows: rows, size=size)
+        if plan is not None:
+            return Planned(ctx, plan, rows, found)
+    told = {name: int(found[name]) for name in ("deletes", "truncates")}
+    sorted_ = sort_batch(ctx, usable(rows), total=size.rows, **told)
+    plan = fold_sorted(ctx, sorted_, deletes=bool(told["deletes"]))
+    plan.journal = journal_rows(ctx, sorted_)
+    return Planned(ctx, plan, rows, found)
+
+
+def _plan_snapshot(ctx: Context, feed: Snapshot, arrived: Arrived, size: Size, where: str) -> WritePlan:
+    time = ctx.moment.event_time or ctx.moment.system_time
+    newest = ctx.before.newest_snapshot
+    if newest and time < dt.datetime.fromisoformat(newest):
+        if feed.on_stale == "skip":
+            return WritePlan(counts={"late": size.rows, "rejected": 0}, next_number=ctx.before.next_number)
+        raise BatchError(
+            f"the snapshot is of {time.isoformat()}, and one of {newest} was applied before",
+            code="stale_snapshot",
+            where=where,
+            hint="set on_stale: skip to pass over such snapshots",
+        )
+    plan = plan_snapshot(ctx, arrived)
+    plan.facts["newest_snapshot"] = time.isoformat()
+    return plan
