@@ -39,6 +39,9 @@ def _name(name: str) -> str:
 DatasetName = Annotated[str, AfterValidator(_name)]
 
 
+TARGET_SIZE = 128 * 2**20
+
+
 class Files(Strict):
     """D15. How many files a write makes: by size, or a number of them per partition."""
 
@@ -63,7 +66,7 @@ class Dataset(Strict):
     feed: Feed
     history: History
     partition_by: Partitions | None = None
-    files: Files = Files(target_size=128 * 2**20)
+    files: Files = Files(target_size=TARGET_SIZE)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from lakebed.manifest.dataset import DatasetName, Files
+from lakebed.manifest.dataset import TARGET_SIZE, DatasetName, Files
 from lakebed.manifest.date_formats import problem_with_output_format, problem_with_partition_format
 from lakebed.manifest.explain import Explained, found_text
 from lakebed.manifest.options import Strict, Text, lower, wrong
@@ -126,7 +126,7 @@ class Derived(Strict):
     date_substitutions: Annotated[tuple[Substitution, ...], BeforeValidator(_list)] = ()
     when: When = "any"
     helpers: Annotated[tuple[TableName, ...], BeforeValidator(_list)] = ()
-    files: Files = Files(target_size=128 * 2**20)
+    files: Files = Files(target_size=TARGET_SIZE)
 
     @property
     def triggers(self) -> tuple[Dependency, ...]:

@@ -39,8 +39,15 @@ def open_table(spark: SparkSession, dataset: Dataset, path: str) -> Table:
     """The dataset's table, as the library opens it."""
     from lakebed.table import table  # noqa: PLC0415  without anything new, Spark is not even imported
 
-    partition_by = dataset.partition_by or ()
-    return table(spark, path, feed=dataset.declared_feed, history=dataset.history, partition_by=partition_by)
+    return table(
+        spark,
+        path,
+        feed=dataset.declared_feed,
+        history=dataset.history,
+        partition_by=dataset.partition_by or (),
+        # Unless asked for, a batch is not shuffled once more for the sake of its files.
+        files=dataset.files if "files" in dataset.model_fields_set else None,
+    )
 
 
 def system_clock() -> datetime:

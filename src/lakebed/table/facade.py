@@ -17,6 +17,7 @@ from lakebed.history.columns import REASON, col, internal
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
 from lakebed.manifest import check_combination
+from lakebed.manifest.dataset import Files
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.manifest.partitions import Partition, partitions_of
 from lakebed.table import commits
@@ -43,13 +44,22 @@ def table(
     feed: AnyFeed,
     history: AnyHistory,
     partition_by: Sequence[str | Mapping[str, Any] | Partition] = (),
+    files: Mapping[str, Any] | Files | None = None,
 ) -> Table:
-    """A table in the session's catalog, or at a path, that keeps this history of this feed.
+    """A table in the session's catalog, or at a path, that keeps this history of this feed. `files` says how many a write makes
+    (D15): `{"count": 4, "by": ["country"]}` for each partition, or `{"target_size": "128MiB"}`.
 
     Nothing is written before the first batch. Opening one that a crash left halfway finishes its batch first.
     """
     check_combination(feed, history)
-    return Table(spark, Place(name_or_path), feed, history, partitions_of(partition_by))
+    return Table(
+        spark,
+        Place(name_or_path),
+        feed,
+        history,
+        partitions_of(partition_by),
+        None if files is None else Files.model_validate(files),
+    )
 
 
 class Table(Reading):
@@ -62,13 +72,14 @@ class Table(Reading):
         feed: AnyFeed,
         history: AnyHistory,
         partitions: tuple[Partition, ...],
+        files: Files | None = None,
     ) -> None:
         self.spark = spark
         self.place = place
         self.feed = feed
         self.history = history
         self.partitions = partitions
-        self.tables = Tables.of(spark, place, feed, history)
+        self.tables = Tables.of(spark, place, feed, history, files)
         self._book: Book | None = None
         self._location = ""
 

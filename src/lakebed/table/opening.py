@@ -14,6 +14,7 @@ from lakebed.history.columns import FROM, ORDER, internal, same
 from lakebed.history.hashing import RECIPE
 from lakebed.history.shape import Known, Shape, own_columns
 from lakebed.manifest import Log
+from lakebed.manifest.dataset import Files
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.manifest.partitions import Partition
 from lakebed.table.context import journaled
@@ -35,13 +36,15 @@ class Tables:
     truth: str
 
     @classmethod
-    def of(cls, spark: SparkSession, place: Place, feed: AnyFeed, history: AnyHistory) -> Tables:
+    def of(
+        cls, spark: SparkSession, place: Place, feed: AnyFeed, history: AnyHistory, files: Files | None = None
+    ) -> Tables:
         others = {
             name: DeltaTable(spark, place.sibling(f"__{name}"))
             for name in ("journal", "heads", "state", "rejected")
         }
         truth = "journal" if journaled(feed, history) else "target"
-        return cls(target=DeltaTable(spark, place), truth=truth, **others)
+        return cls(target=DeltaTable(spark, place, files), truth=truth, **others)
 
     def named(self, name: str) -> DeltaTable:
         table: DeltaTable = getattr(self, name)

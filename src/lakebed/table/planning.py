@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +45,7 @@ def planned(
     ctx = replace(ctx, least_from=counts["least_from"])
     size = Size(int(counts["read"]))
     if isinstance(feed, Snapshot):
-        plan = _plan_snapshot(ctx, feed, Arrived(rows, df if as_it_is else None), size, where)
+        plan = _plan_snapshot(ctx, feed, Arrived(rows, df if as_it_is else None), counts, where)
     elif isinstance(feed, Append):
         plan = plan_append(ctx, usable(rows), size=size)
     elif isinstance(feed, Ledger):
@@ -85,18 +86,21 @@ def _planned_events(
     return Planned(ctx, plan, rows, found)
 
 
-def _plan_snapshot(ctx: Context, feed: Snapshot, arrived: Arrived, size: Size, where: str) -> WritePlan:
+def _plan_snapshot(
+    ctx: Context, feed: Snapshot, arrived: Arrived, counts: Mapping[str, Any], where: str
+) -> WritePlan:
     time = ctx.moment.event_time or ctx.moment.system_time
     newest = ctx.before.newest_snapshot
     if newest and time < dt.datetime.fromisoformat(newest):
         if feed.on_stale == "skip":
-            return WritePlan(counts={"late": size.rows, "rejected": 0}, next_number=ctx.before.next_number)
+            late = {"late": int(counts["read"]), "rejected": 0}
+            return WritePlan(counts=late, next_number=ctx.before.next_number)
         raise BatchError(
             f"the snapshot is of {time.isoformat()}, and one of {newest} was applied before",
             code="stale_snapshot",
             where=where,
             hint="set on_stale: skip to pass over such snapshots",
         )
-    plan = plan_snapshot(ctx, arrived)
+    plan = plan_snapshot(ctx, arrived, rejected=int(counts["rejected"]))
     plan.facts["newest_snapshot"] = time.isoformat()
     return plan

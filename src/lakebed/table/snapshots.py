@@ -19,6 +19,7 @@ from lakebed.history.columns import (
     HASH2,
     KIND,
     ORDER,
+    REASON,
     ROW,
     SAME1,
     SAME2,
@@ -67,12 +68,16 @@ class Arrived:
         narrowed = matching(with_raw_key(self.raw, shape), keys, ctx.keys, size=size)
         return with_key(usable(normalise(narrowed, shape, ctx.moment)), shape.key)
 
+    def set_aside(self, ctx: Context) -> DataFrame:
+        """The keys of bad rows, where they can be read: presence is decided by the key alone (F3), so these are not gone."""
+        bad = with_key(self.rows.where(F.col(REASON).isNotNull()), ctx.shape.key)
+        return bad.select(*ctx.keys).dropna().distinct()
 
-def plan_snapshot(ctx: Context, arrived: Arrived) -> WritePlan:
+
+def plan_snapshot(ctx: Context, arrived: Arrived, *, rejected: int) -> WritePlan:
     """The differences staged and counted, the guards asked, then the same fold as for any feed by arrival."""
-    rows = usable(arrived.rows)
-    keyed = with_key(rows, ctx.shape.key)
-    staged, found = _stage_differences(ctx, keyed, rows)
+    keyed = with_key(usable(arrived.rows), ctx.shape.key)
+    staged, found = _stage_differences(ctx, keyed, arrived.set_aside(ctx) if rejected else None)
     _guard(ctx, found)
     differing = int(found["new"]) + int(found["changed"]) + int(found["gone"]) + int(found["back"])
     size = Size(differing)
@@ -100,9 +105,11 @@ def plan_snapshot(ctx: Context, arrived: Arrived) -> WritePlan:
     return plan
 
 
-def _stage_differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> tuple[DataFrame, dict[str, int]]:
+def _stage_differences(
+    ctx: Context, keyed: DataFrame, set_aside: DataFrame | None
+) -> tuple[DataFrame, dict[str, int]]:
     """Keys that differ, with how; all keys are counted on the way."""
-    differences = _differences(ctx, keyed, rows)
+    differences = _differences(ctx, keyed, set_aside)
     is_ = F.col(DIFFERENCE)
     counts: dict[str, Column] = {
         "rows": F.sum(F.coalesce(F.col(_ROWS), F.lit(0))),
@@ -119,7 +126,7 @@ def _stage_differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> tuple
     return staged, {name: int(value or 0) for name, value in observation.get.items()}
 
 
-def _differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> DataFrame:
+def _differences(ctx: Context, keyed: DataFrame, set_aside: DataFrame | None) -> DataFrame:
     # Plain numbers only: Spark sorts all rows to group them if a struct is among what it keeps.
     here = (
         keyed.groupBy(*ctx.keys)
@@ -145,7 +152,11 @@ def _differences(ctx: Context, keyed: DataFrame, rows: DataFrame) -> DataFrame:
                 _IN_SCOPE: F.lit(True),
             }
         )
-    there = _known(ctx, live, rows)
+    there = _known(ctx, live, keyed)
+    if set_aside is not None:
+        marked = set_aside.withColumn("_lb_set_aside", F.lit(True))
+        there = there.join(F.broadcast(marked), ctx.keys, "left")
+        there = there.withColumn(_IN_SCOPE, F.col(_IN_SCOPE) & F.col("_lb_set_aside").isNull())
     both = here.join(there, ctx.keys, "full_outer")
     present, known = F.col(_ROWS).isNotNull(), F.coalesce(F.col(_LIVE), F.lit(False))
     dead = F.coalesce(F.col(_WAS_DEAD), F.lit(False))

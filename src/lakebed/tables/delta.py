@@ -23,7 +23,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
+from lakebed.manifest.dataset import Files
 from lakebed.tables.commit_log import Partitions, local_log, newest_commits, told_by, touched_partitions
+from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
 
 SETTINGS = "lakebed.settings"
@@ -66,9 +68,10 @@ class Head:
 class DeltaTable:
     """Thin edge to one Delta table. Reads nothing until asked."""
 
-    def __init__(self, spark: SparkSession, place: Place) -> None:
+    def __init__(self, spark: SparkSession, place: Place, files: Files | None = None) -> None:
         self.spark = spark
         self.place = place
+        self.files = files
 
     # ---- looking
 
@@ -217,7 +220,8 @@ class DeltaTable:
         a name by a commit before, since Delta drops what a commit tells when it makes such a table."""
         if not self.place.is_path and not self.exists():
             self.create(rows.schema)
-        return self._write(rows.write.mode("append").options(**_table_properties(rows.columns)), commit)
+        writer = writer_in_files(rows, self.files).mode("append")
+        return self._write(writer.options(**_table_properties(rows.columns)), commit)
 
     def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
         """Remove the rows of the table (alias `TABLE`) for which `on` holds for a row of `rows` (alias `ROWS`), and add `rows`.
@@ -225,7 +229,8 @@ class DeltaTable:
         With no rows at all nothing would be removed: use `remove` then. `rows` are read several times, so they must be those
         of files that nobody changes.
         """
-        writer = rows.alias(ROWS).write.mode("overwrite").option("replaceOn", on).option("targetAlias", TABLE)
+        writer = writer_in_files(rows.alias(ROWS), self.files).mode("overwrite")
+        writer = writer.option("replaceOn", on).option("targetAlias", TABLE)
         with _setting(self.spark, _MATERIALIZE, "none"):  # staged rows need no second copy
             return self._write(writer, commit)
 

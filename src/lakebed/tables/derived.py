@@ -25,10 +25,9 @@ from lakebed.history.columns import find, internal, quote_ident, same
 from lakebed.manifest.dataset import Files
 from lakebed.tables.data_commits import DataCommit, TableLog
 from lakebed.tables.delta import DeltaTable, is_conflict, quote_text
+from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
 
-_BIN_SIZE = "spark.databricks.delta.optimizeWrite.binSize"
-_TARGET_SIZE = 128 * 2**20
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]*")
 OUTSIDE = "a row lies outside the partition of its run"
 _making = threading.Lock()
@@ -85,16 +84,13 @@ class DerivedTable:
         for frame in frames[1:]:
             together = together.unionAll(frame)
         writer = (
-            _in_files(together, write.files)
-            .write.format("delta")
+            writer_in_files(together, write.files)
+            .format("delta")
             .mode(write.mode)
             .option("txnAppId", write.run)
             .option("txnVersion", 1)
             .option("userMetadata", write.metadata())
         )
-        if write.files.count is None:
-            spark.conf.set(_BIN_SIZE, f"{write.files.target_size or _TARGET_SIZE}b")
-            writer = writer.option("optimizeWrite", "true")
         if write.mode == "overwrite" and self.column is not None and self.value is not None:
             writer = writer.option("replaceWhere", f"{quote_ident(self.column)} = {quote_text(self.value)}")
         failure: PySparkException | Py4JError | None = None
@@ -217,13 +213,6 @@ class DerivedTable:
 
 def _failing(kind: DataType) -> Column:
     return F.raise_error(F.lit(OUTSIDE)).cast(kind)
-
-
-def _in_files(frame: DataFrame, files: Files) -> DataFrame:
-    if files.count is None:
-        return frame
-    by = [F.col(quote_ident(name)) for name in files.by]
-    return frame.repartition(files.count, *by)
 
 
 def _listed(names: Sequence[str]) -> str:
