@@ -102,7 +102,7 @@ class Table(Reading):
 
         `event_time` is what the batch's source gave it (a file's name, a message), if anything. `inputs` are kept with
         the commit, to tell where the rows came from. `immutable` promises that `df` gives the same rows whenever it is
-        read, as files do that nobody changes: a snapshot is then not copied before it is compared. Raises a `LakebedError`
+        read, as files do that nobody changes: they are then not copied first. Raises a `LakebedError`
         before anything is written, or leaves what the next opening finishes.
         """
         moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)

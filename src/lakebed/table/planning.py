@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, Observation
 from lakebed.errors import BatchError
 from lakebed.history.normalise import usable
 from lakebed.manifest import Append, Ledger, Snapshot
+from lakebed.manifest.histories import AnyFeed
 from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
 from lakebed.table.context import Context, Size, WritePlan
 from lakebed.table.in_order import fits_one_pass, fold_in_one_pass
@@ -19,6 +21,10 @@ from lakebed.table.journaled import journal_rows, sort_batch
 from lakebed.table.refolding import fold_sorted
 from lakebed.table.snapshots import Arrived, plan_snapshot
 from lakebed.table.validation import changes_of, counted, refuse_bad_rows, row_counts
+
+_UNSTEADY = re.compile(
+    r"\b(current_\w+|localtimestamp|now|unix_timestamp|rand\w*|uuid|shuffle)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def _planned_events(
     ctx: Context, df: DataFrame, changes: DataFrame, where: str, *, refolded: bool, immutable: bool
 ) -> Planned:
     """Events with an order: in one pass if they are newer than all that is known, else sorted first."""
-    if immutable:
+    if immutable and _is_steady(ctx.shape.feed):
         size = Size(df.count())
         if fits_one_pass(ctx, size=size, refolded=refolded):
             watch = Observation()
@@ -84,6 +90,17 @@ def _planned_events(
     plan = fold_sorted(ctx, sorted_, deletes=bool(told["deletes"]))
     plan.journal = journal_rows(ctx, sorted_)
     return Planned(ctx, plan, rows, found)
+
+
+def _is_steady(feed: AnyFeed) -> bool:
+    """Whether the same rows are the same changes whenever they are read: their order is no matter of their place, and no
+    condition asks the clock or a dice."""
+    conditions = [
+        getattr(feed, name, None) for name in ("delete_when", "truncate_when", "ignore_when", "upsert_when")
+    ]
+    return bool(getattr(feed, "order_by", ())) and not any(
+        _UNSTEADY.search(text) for text in conditions if text
+    )
 
 
 def _plan_snapshot(

@@ -53,8 +53,8 @@ def versions_write_set(
     if gone is not None:
         rows = rows.unionByName(gone.select(col(sk)).withColumn(GONE, F.lit(True)), allowMissingColumns=True)
     # Any order will do for `sk`, if it is the same again after a crash; ranges would compute everything twice, to find them.
-    by = [F.col(FIRST), *[col(name) for name in shape.key]]
-    parted = rows.repartition(size.parts, *by[1:]).sortWithinPartitions(*by)
+    key = [col(name) for name in shape.key]
+    parted = rows.repartition(size.parts, *key).sortWithinPartitions(GONE, FIRST, *key)
     has_number = col(sk).isNotNull()
     numbered_rows, next_number, found = numbered(
         ctx.staging,
@@ -62,7 +62,8 @@ def versions_write_set(
         "versions",
         sk,
         ctx.before.next_number,
-        {
+        which=~F.col(GONE),
+        counts={
             "replaced": F.count_if(has_number & ~F.col(GONE)),
             "gone": F.count_if(has_number & F.col(GONE)),
             "written": F.count_if(~F.col(GONE)),
@@ -191,6 +192,13 @@ def log_write_set(
     in_order = rows.repartition(1).sortWithinPartitions(*by) if size.parts == 1 else rows.orderBy(*by)
     sorted_rows = log.target_rows(in_order, ctx.shape, ctx.moment)
     numbered_rows, next_number, _ = numbered(
-        ctx.staging, sorted_rows, "log", offset, ctx.before.next_number, {}, one_part=size.parts == 1
+        ctx.staging,
+        sorted_rows,
+        "log",
+        offset,
+        ctx.before.next_number,
+        which=F.lit(True),
+        counts={},
+        one_part=size.parts == 1,
     )
     return numbered_rows, next_number

@@ -67,23 +67,25 @@ def numbered(  # noqa: PLR0913 - what to number, from where, and what to count o
     name: str,
     number: str,
     base: int,
-    counts: Mapping[str, Column],
     *,
+    which: Column,
+    counts: Mapping[str, Column],
     one_part: bool,
 ) -> tuple[DataFrame, int, dict[str, Any]]:
     """`rows`, sorted as given, with `number` filled in where it is NULL; the next free number; the counts asked for.
 
     Numbers follow the partitions and the place in them, both stored before anything is counted, so computing a part
-    again cannot number it differently. The row's place is used up also where it had a number already.
+    again cannot number it differently. The row's place is used up also where it had a number already; only `which` rows have
+    a place, and they come first in each partition.
     """
     schema = rows.schema
-    total = {"_lb_total": F.count(F.lit(1))}
+    total = {"_lb_total": F.count_if(which)}
     staged, found = staging.write(
         rows.withColumn(_INDEX, F.monotonically_increasing_id()), name, {**counts, **total}
     )
     start: Column = F.lit(base).cast("bigint")
     if not one_part:
-        start = _starts(staged, base)
+        start = _starts(staged.where(which), base)
     place = F.col(_INDEX).bitwiseAND(F.lit((1 << _INDEX_BITS) - 1))
     given = F.coalesce(F.col(quote_ident(number)), start + place).cast("bigint")
     columns = [given.alias(f.name) if f.name == number else F.col(quote_ident(f.name)) for f in schema]
