@@ -5,13 +5,11 @@ from the files; no arrival may be appended twice or be missing."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -187,13 +185,3 @@ def leftovers(project: Path) -> int:
     loaded = load_project(project)
     with open_store(loaded.control, base=loaded.root) as store:
         return len(store.derived.dead_letters()) + len(store.derived.waiting())
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m evidence.kill_cascade")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=KILLS)
-    given = parser.parse_args()
-    for figure in run(given.seed, given.kills):
-        print(f"{figure.what}: {figure.value}")
-    sys.exit(0)
