@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.conformance.by_engine import open_in
 from tests.conformance.checks import Open
@@ -32,6 +33,12 @@ def wrong_ones(judged: Callable[[int], bool], numbers: range) -> int:
     """How many of these are wrong, several looked at side by side."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         return sum(pool.map(judged, numbers))
+
+
+def every_so_many(some: Sequence[Any], seed: int, share: float) -> list[Any]:
+    """A share of them, one at the least; which ones, the seed decides."""
+    step = min(len(some), round(1 / share))
+    return list(some[seed % step :: step])
 
 
 def missing(some: Sequence[object], others: Sequence[object]) -> int:

@@ -1,0 +1,31 @@
+"""Random histories about whole tables (truncates, guards, stale snapshots, offsets), each with a table of its own, told by lakebed and by
+the independent model in plain Python (`tests/oracle`), compared row by row and counter by counter."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.conformance.checks import Open
+from tests.properties.setups import by_pair
+from tests.properties.singles import single_case, single_differences
+
+from evidence.comparing import compared, opened_tables, wrong_ones
+from evidence.figure import Figure, part
+
+PER_PAIR = 500
+
+
+def run(seed: int, share: float) -> list[Figure]:
+    with opened_tables() as opened:
+        return [_alone(pair, seed, part(PER_PAIR, share), opened) for pair in by_pair()]
+
+
+def _alone(pair: tuple[str, str], seed: int, wanted: int, opened: Open) -> Figure:
+    def judged(number: int) -> bool:
+        setup, case = single_case(pair, seed * 1_000_000 + number)
+        wrong = single_differences(setup, case, opened)
+        if wrong:
+            print(f"seed {seed}: {setup}\n{case['batches']}", *wrong, sep="\n", file=sys.stderr, flush=True)
+        return bool(wrong)
+
+    return compared(f"{pair[0]} as {pair[1]}", wanted, wrong_ones(judged, range(wanted)))
