@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.errors import BatchError, TableError
-from lakebed.history.columns import REASON, col, internal
+from lakebed.history.columns import REASON, col, internal, same
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
 from lakebed.manifest import check_combination
@@ -254,13 +254,14 @@ class Table(Reading):
     def _ensure_target(self, book: Book, shape: Shape, *, timed: bool) -> str:
         """The table exists and can take this batch's columns; gives its location."""
         target = self.tables.target
+        schema = commits.target_schema(shape)
+        self._check_files(schema.fieldNames())
         if book.exists and not book.replaceable:
             if shape.widened or len(shape.columns) > len(book.known.data) + len(book.known.kept):
                 names = [f.name for f in shape.columns]
                 for name in {"target", "journal", "state"} & set(book.versions):
                     self.tables.named(name).evolve(names, widens=bool(shape.widened))
             return book.location
-        schema = commits.target_schema(shape)
         target.create(
             schema,
             made=made_columns(self.partitions, shape, schema),
@@ -272,6 +273,20 @@ class Table(Reading):
         if found is None:
             raise TableError("the table that was just made cannot be found", where=self.place.text)
         return found["location"]
+
+    def _check_files(self, written: Sequence[str]) -> None:
+        """D15: before anything is written, since the table itself is written last."""
+        files = self.tables.target.files
+        unknown = [
+            name for name in (files.by if files else ()) if not any(same(name, one) for one in written)
+        ]
+        if unknown:
+            raise BatchError(
+                f"files.by names {', '.join(map(repr, unknown))}, which the batch does not write",
+                code="invalid_options",
+                where=self.place.text,
+                hint=f"choose among: {', '.join(name for name in written if not internal(name))}",
+            )
 
     # ---- commits
 

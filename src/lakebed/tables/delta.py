@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -279,18 +281,25 @@ class DeltaTable:
         raise _overtaken(self.place, f"batch {commit.batch} was being applied") from failure
 
 
+_settings: Counter[tuple[int, str]] = Counter()  # how many writes rely on a setting of a session
+_settings_lock = threading.Lock()
+
+
 @contextmanager
 def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """The session's setting for as long as this takes. Others that write at the same time may see it, or lose it."""
-    before = spark.conf.get(name, None)
-    spark.conf.set(name, value)
+    """The session's setting for as long as this takes, or others that want it at the same time."""
+    mark = (id(spark), name)
+    with _settings_lock:
+        if not _settings[mark]:
+            spark.conf.set(name, value)
+        _settings[mark] += 1
     try:
         yield
     finally:
-        if before is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, before)
+        with _settings_lock:
+            _settings[mark] -= 1
+            if not _settings[mark]:
+                spark.conf.unset(name)
 
 
 def _overtaken(place: Place, meanwhile: str) -> ConflictError:

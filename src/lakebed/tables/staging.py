@@ -20,6 +20,8 @@ from lakebed.history.columns import quote_ident
 
 _INDEX = "_lb_index"
 _INDEX_BITS = 33
+_EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
+_TAKES_AWAY = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Staging:
 
     @classmethod
     def beside(cls, spark: SparkSession, location: str) -> Staging:
+        _keep_observations(spark)
         return cls(spark, f"{location.rstrip('/')}__staging/{uuid.uuid4().hex}")
 
     def path(self, name: str) -> str:
@@ -59,6 +62,14 @@ class Staging:
 
     def read(self, name: str, schema: StructType) -> DataFrame:
         return self.spark.read.schema(schema).parquet(self.path(name))
+
+
+def _keep_observations(spark: SparkSession) -> None:
+    """From now on the session counts what passes also where nothing comes out of it in the end: while a query runs, Spark takes
+    the steps before an empty one away, and with them what they have counted."""
+    rules = [rule for rule in str(spark.conf.get(_EXCLUDED, "") or "").split(",") if rule]
+    if _TAKES_AWAY not in rules:
+        spark.conf.set(_EXCLUDED, ",".join([*rules, _TAKES_AWAY]))
 
 
 def numbered(  # noqa: PLR0913 - what to number, from where, and what to count on the way
