@@ -143,6 +143,15 @@ def versions_of(
     return result.withColumn(MOVED, _moved()).drop("_lb_was", "_lb_last", INITIAL)
 
 
+def with_initial(line: DataFrame, shape: Shape, batch: int) -> DataFrame:
+    """V3: marks the events of keys whose first version starts at `initial_valid_from`, where the batch alone tells: of its keys
+    nothing is known, or they are folded on top of what is."""
+    initial = _history(shape).initial
+    if initial is None:
+        return line
+    return line.withColumn(INITIAL, F.lit(initial.keys == "all" or batch == 1))
+
+
 def _has_no_row(history: Versions) -> Column:
     """After all events of a key: it has no version that is open, or that shows it as deleted."""
     none = F.col(VERSION) == 0

@@ -187,10 +187,8 @@ def _with_initial(ctx: Context, line: DataFrame) -> DataFrame:
     history = ctx.shape.history
     assert isinstance(history, Versions)
     initial = history.initial
-    if initial is None:
-        return line
-    if initial.keys == "first_batch" or ctx.before.target is None:
-        return line.withColumn(versions.INITIAL, F.lit(initial.keys == "all" or ctx.moment.batch == 1))
+    if initial is None or initial.keys == "first_batch" or ctx.before.target is None:
+        return versions.with_initial(line, ctx.shape, ctx.moment.batch)
     had = with_key(ctx.before.target.where(~versions.is_open(ctx.shape)), ctx.shape.key)
     had = had.select(*ctx.keys).join(F.broadcast(line.select(*ctx.keys).distinct()), ctx.keys, "left_semi")
     had = had.distinct().withColumn("_lb_had", F.lit(True))

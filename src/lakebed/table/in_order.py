@@ -18,7 +18,7 @@ from lakebed.history.normalise import usable
 from lakebed.manifest import Changes, Log, Versions
 from lakebed.table.context import Context, Size, WritePlan
 from lakebed.table.journaled import as_journal, ignores_deletes, line_counts, line_of, tallied
-from lakebed.table.refolding import first_versions, in_order, tap, tapped
+from lakebed.table.refolding import in_order, tap, tapped
 from lakebed.table.write_sets import Staged, current_write_set, heads_beside, versions_write_set
 
 
@@ -66,7 +66,7 @@ def _fold_versions(
     ctx: Context, line: DataFrame, plan: WritePlan, tap_: Callable[[DataFrame], DataFrame], *, size: Size
 ) -> Staged:
     shape, batch = ctx.shape, ctx.moment.batch
-    events = first_versions(ctx, in_order(ctx, line))
+    events = versions.with_initial(in_order(ctx, line), shape, batch)
     heads = isinstance(shape.feed, Changes)
     found = versions.versions_of(events, ctx.keys, shape, tap_, heads=heads)
     also = (HEAD, DEAD_HEAD, NOW_DEAD, versions.LAST, versions.VERSION) if heads else ()

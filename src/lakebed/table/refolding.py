@@ -154,22 +154,12 @@ def _fold_current(
 # ---- versions
 
 
-def first_versions(ctx: Context, line: DataFrame) -> DataFrame:
-    """V3: marks the events of keys whose first version starts at `initial_valid_from`."""
-    history = ctx.shape.history
-    assert isinstance(history, Versions)
-    initial = history.initial
-    if initial is None:
-        return line
-    return line.withColumn(versions.INITIAL, F.lit(initial.keys == "all" or ctx.moment.batch == 1))
-
-
 def _fold_versions(
     ctx: Context, sorted_: Sorted, line: DataFrame, anew: DataFrame | None, plan: WritePlan
 ) -> None:
     shape, batch = ctx.shape, ctx.moment.batch
     count = Observation()
-    found = versions.versions_of(first_versions(ctx, line), ctx.keys, shape, tap(count))
+    found = versions.versions_of(versions.with_initial(line, shape, batch), ctx.keys, shape, tap(count))
     rows = versions.target_rows(found, shape, batch)
     gone = None
     if anew is not None:
