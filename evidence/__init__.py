@@ -1,1 +1,2 @@
-"""The long series. A series is a module here with `run(seed: int) -> list[Figure]`; its docstring says what it shows."""
+"""The long series. A series is a module here with `run(seed, share)` that gives figures, as they come; its docstring says
+what it shows."""

@@ -29,10 +29,12 @@ def series() -> dict[str, ModuleType]:
     return {name: module for name, module in modules.items() if hasattr(module, "run")}
 
 
+def shown(figure: Figure) -> str:
+    return figure.value if isinstance(figure.value, str) else f"{figure.value:,}"
+
+
 def table(figures: list[Figure]) -> str:
-    rows = [
-        f"| {row.what} | {row.value if isinstance(row.value, str) else f'{row.value:,}'} |" for row in figures
-    ]
+    rows = [f"| {row.what} | {shown(row)} |" for row in figures]
     return "\n".join(["| what | figure |", "|---|---|", *rows])
 
 
@@ -48,13 +50,15 @@ def main(arguments: list[str]) -> int:
         return 2
     for name in given.series or known:
         print(f"{name} …", flush=True)
-        at = commit()
-        figures = table(known[name].run(given.seed, given.share))
-        print(figures, flush=True)
         length = "" if given.share == 1 else f" SHARE={given.share:g}"
-        how = f"`make evidence SERIES={name} SEED={given.seed}{length}` at commit {at}."
-        about = (known[name].__doc__ or "").strip()
-        page = keep_section("evidence.md", name, f"{about}\n\n{how}\n\n{figures}", HEAD)
+        how = f"`make evidence SERIES={name} SEED={given.seed}{length}` at commit {commit()}"
+        about = (known[name].__doc__ or "").strip() + "\n\n" + how
+        figures: list[Figure] = []
+        for figure in known[name].run(given.seed, given.share):
+            figures.append(figure)
+            print(f"  {figure.what}: {shown(figure)}", flush=True)
+            keep_section("evidence.md", name, f"{about}; it was ended early.\n\n{table(figures)}", HEAD)
+        page = keep_section("evidence.md", name, f"{about}.\n\n{table(figures)}", HEAD)
         print(f"written into {page}")
     return 0
 

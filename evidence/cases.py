@@ -4,7 +4,7 @@ as current and as versions. A share takes every so many of them."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tests.conformance import cases
 from tests.conformance.cases import Case
@@ -15,7 +15,7 @@ from evidence.comparing import compared, opened_tables, wrong_ones
 from evidence.figure import Figure
 
 
-def run(_seed: int, share: float) -> list[Figure]:
+def run(_seed: int, share: float) -> Iterator[Figure]:
     every = cases.load()[:: round(1 / share)]
     with opened_tables() as opened:
         judges: dict[str, tuple[list[Case], Callable[[Case], list[str]]]] = {
@@ -29,7 +29,8 @@ def run(_seed: int, share: float) -> list[Figure]:
                 lambda case: broken_identity(case, opened),
             ),
         }
-        return [_judged(what, chosen, judge) for what, (chosen, judge) in judges.items()]
+        for what, (chosen, judge) in judges.items():
+            yield _judged(what, chosen, judge)
 
 
 def _judged(what: str, chosen: list[Case], judge: Callable[[Case], list[str]]) -> Figure:

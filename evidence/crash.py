@@ -31,11 +31,12 @@ SCENARIOS = {
 }
 
 
-def run(_seed: int, share: float) -> list[Figure]:
-    return [figure for name in SCENARIOS for figure in one(name, every=round(1 / share))]
+def run(_seed: int, share: float) -> Iterator[Figure]:
+    for name in SCENARIOS:
+        yield one(name, every=round(1 / share))
 
 
-def one(name: str, every: int = 1) -> list[Figure]:
+def one(name: str, every: int = 1) -> Figure:
     """All states of one scenario, or every so many of them."""
     feed, history = SCENARIOS[name]
     feed = feed.model_copy(update={"on_bad_rows": "quarantine"})
@@ -54,7 +55,7 @@ def one(name: str, every: int = 1) -> list[Figure]:
             tried, lost, doubled = tried + 1, lost + missing, doubled + extra
             for suffix in ("", "__journal", "__heads", "__state", "__rejected", "__staging"):
                 shutil.rmtree(f"{path}{suffix}", ignore_errors=True)
-    return [Figure(f"{name}: states, rows lost, rows too many or different", f"{tried}, {lost}, {doubled}")]
+    return Figure(f"{name}: states, rows lost, rows too many or different", f"{tried}, {lost}, {doubled}")
 
 
 def states(scenario: Scenario) -> Iterator[Callable[[], Path]]:

@@ -4,6 +4,7 @@ as log, as current and as versions. A share takes every so many of the setups, t
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tests.conformance.checks import Open
@@ -18,13 +19,14 @@ from evidence.figure import Figure, part
 HISTORIES = 20_000
 
 
-def run(seed: int, share: float) -> list[Figure]:
+def run(seed: int, share: float) -> Iterator[Figure]:
     wanted = part(HISTORIES, share)
     with opened_tables() as opened:
-        return [*_any_delivery(seed, share, wanted, opened), *_one_truth(seed, share, wanted, opened)]
+        yield _any_delivery(seed, share, wanted, opened)
+        yield _one_truth(seed, share, wanted, opened)
 
 
-def _any_delivery(seed: int, part_: float, wanted: int, opened: Open) -> list[Figure]:
+def _any_delivery(seed: int, part_: float, wanted: int, opened: Open) -> Figure:
     """G6, engine against engine."""
     kinds = every_so_many([setup for setup in setups() if setup.converges], seed, part_)
     share, wrong, ran = -(-wanted // len(kinds)), 0, 0
@@ -37,10 +39,10 @@ def _any_delivery(seed: int, part_: float, wanted: int, opened: Open) -> list[Fi
         ran, wrong = ran + share, wrong + len(off)
         if off:
             _say(seed, f"G6 {setup}\n{told(histories[off[0]])}\nand otherwise\n{told(others[off[0]])}")
-    return [compared("G6: histories delivered twice, differently", ran, wrong)]
+    return compared("G6: histories delivered twice, differently", ran, wrong)
 
 
-def _one_truth(seed: int, part_: float, wanted: int, opened: Open) -> list[Figure]:
+def _one_truth(seed: int, part_: float, wanted: int, opened: Open) -> Figure:
     """R2, engine against engine."""
     logs = [
         setup
@@ -51,7 +53,7 @@ def _one_truth(seed: int, part_: float, wanted: int, opened: Open) -> list[Figur
     share, wrong = -(-wanted // len(logs)), 0
     for place, setup in enumerate(logs):
         wrong += _truths_differ(replace(setup, bad=False), seed + 9, share, opened, f"r2_{place}")
-    return [compared("R2: histories kept as log, current and versions", share * len(logs), wrong)]
+    return compared("R2: histories kept as log, current and versions", share * len(logs), wrong)
 
 
 def _truths_differ(setup: Setup, seed: int, count: int, opened: Open, name: str) -> int:

@@ -4,6 +4,7 @@ counter. Thousands share a table, their number part of the key. A history that d
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from tests.conformance.checks import Open
 from tests.properties.judge import (
@@ -20,17 +21,14 @@ PER_PAIR = 100_000
 PER_TABLE = 20_000
 
 
-def run(seed: int, share: float) -> list[Figure]:
+def run(seed: int, share: float) -> Iterator[Figure]:
     """All of it takes hours on a small machine. A share takes every so many of a pair's setups, too."""
     with opened_tables() as opened:
-        return [
-            figure
-            for pair in by_pair()
-            for figure in _shared(pair, seed, share, part(PER_PAIR, share), opened)
-        ]
+        for pair in by_pair():
+            yield _shared(pair, seed, share, part(PER_PAIR, share), opened)
 
 
-def _shared(pair: tuple[str, str], seed: int, part_: float, wanted: int, opened: Open) -> list[Figure]:
+def _shared(pair: tuple[str, str], seed: int, part_: float, wanted: int, opened: Open) -> Figure:
     """Many histories in each table, over the setups of the pair."""
     kinds = every_so_many(by_pair()[pair], seed, part_)
     share = -(-wanted // len(kinds))
@@ -44,7 +42,7 @@ def _shared(pair: tuple[str, str], seed: int, part_: float, wanted: int, opened:
             for other in found[:1]:
                 _say(seed, str(smallest(other, opened, f"{name}_small") if other.history else other))
     what = f"{pair[0]} as {pair[1]}, {len(kinds)} setups of {len(by_pair()[pair])}"
-    return [compared(what, ran, told_otherwise)]
+    return compared(what, ran, told_otherwise)
 
 
 def _say(seed: int, text: str) -> None:

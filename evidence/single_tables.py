@@ -4,6 +4,7 @@ the independent model in plain Python (`tests/oracle`), compared row by row and 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from tests.conformance.checks import Open
 from tests.properties.setups import by_pair
@@ -15,9 +16,10 @@ from evidence.figure import Figure, part
 PER_PAIR = 500
 
 
-def run(seed: int, share: float) -> list[Figure]:
+def run(seed: int, share: float) -> Iterator[Figure]:
     with opened_tables() as opened:
-        return [_alone(pair, seed, part(PER_PAIR, share), opened) for pair in by_pair()]
+        for pair in by_pair():
+            yield _alone(pair, seed, part(PER_PAIR, share), opened)
 
 
 def _alone(pair: tuple[str, str], seed: int, wanted: int, opened: Open) -> Figure:
