@@ -18,7 +18,7 @@ from lakebed.history.columns import (
     pack,
     with_key,
 )
-from lakebed.manifest import Log
+from lakebed.manifest import Log, Snapshot
 from lakebed.table.context import Context
 from lakebed.table.write_sets import current_write_set
 from lakebed.tables.replacement import Replacement
@@ -37,7 +37,10 @@ def state_of_log(ctx: Context, log_rows: DataFrame) -> Replacement:
     order = F.struct(
         F.lit(ctx.moment.batch).cast("bigint").alias("batch"),
         *([time.alias("time")] if "time" in shape.order_type.fieldNames() else []),
-        col(own("offset")).alias("position"),
+        # As `normalise` has it: the rows of a snapshot have no place. Elsewhere the offset keeps their order.
+        (F.lit(0).cast("bigint") if isinstance(shape.feed, Snapshot) else col(own("offset"))).alias(
+            "position"
+        ),
         F.lit(1).cast("int").alias("t"),
     )
     finals = last.select(
