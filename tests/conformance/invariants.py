@@ -86,17 +86,19 @@ def _deleted(named: _Named, row: Row, rows: Sequence[Row], *, all_full: bool) ->
 
 def _surrogate_keys(case: Case, before: Table, after: Table) -> Iterator[str]:
     """V1: sk is unique; a row that is equal before and after keeps its own, unless that version is there still, with another
-    end (V8), and a later one has its values. (Never used again: see `used_again`.)"""
+    end (V8), and a later one has its values, or unless it joined one that was there. (Never used again: see `used_again`.)"""
     named = _Named(case)
     keys = [named.own(row, "sk") for row in _lowered(after)]
     if not after.rows or "sk" not in {name.lower() for name in _shown(after)} | set(named.rename):
         return
     if None in keys or len(set(keys)) < len(keys):
         yield f"V1: sk is not unique: {sorted(map(str, keys))}"
+    then = {named.own(row, "sk") for row in _lowered(before)}
     old, new = _by_values(before, named), _by_values(after, named)
     for values, had in old.items():
         kept = new.get(values, [])
-        if len(had) == len(kept) and sorted(had) != sorted(kept) and not set(had) <= set(keys):
+        moved = len(had) == len(kept) and sorted(had) != sorted(kept)
+        if moved and not set(had) <= set(keys) and not set(kept) <= then:
             yield f"V1: an equal row changed its sk from {had} to {kept}: {dict(values)}"
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 from tests.conformance.cases import Case
@@ -113,13 +113,16 @@ def sorted_by(row: frozenset[tuple[str, Any]]) -> str:
 
 
 def alternatives(setup: Setup, number: int, batches: Sequence[Sequence[dict[str, Any]]]) -> Iterator[Rows]:
-    """What the oracle says for every way in which the history's conflicts can end (G6: by a hash that it does not know)."""
+    """What the oracle says for every way in which the history's conflicts can end (G6: by a hash that it does not know). A log
+    shows each winner that was one for a while, so there the ranks of all rivals matter."""
     history: History = [list(rows) for rows in batches]
     history += [[] for _ in range(BATCHES - len(history))]
     rivals = _rivals(setup, history)
     if not rivals:
         return
-    for choice in product(*rivals.values()):
+    is_log = setup.history["kind"] == "log"
+    ranks = [permutations(one) if is_log else ([first] for first in one) for one in rivals.values()]
+    for choice in product(*ranks):
         chosen = dict(zip(rivals, choice, strict=True))
         model = oracle_of(setup, lambda events, chosen=chosen: _chosen(events, chosen))  # type: ignore[misc]
         for batch in together(setup, [history])["batches"][: len(batches)]:
@@ -146,9 +149,11 @@ def _without_history(event: Event) -> object:
     return event.sets, event.keeps, values
 
 
-def _chosen(events: Sequence[Event], chosen: dict[Any, object]) -> Event:
-    wanted = chosen.get((events[0].key[1:], events[0].order))
-    return next((event for event in events if _without_history(event) == wanted), by_content(events))
+def _chosen(events: Sequence[Event], chosen: Mapping[Any, Sequence[object]]) -> Event:
+    """The first of a ranking that has arrived."""
+    ranked = chosen.get((events[0].key[1:], events[0].order), ())
+    found = (event for wanted in ranked for event in events if _without_history(event) == wanted)
+    return next(found, by_content(events))
 
 
 def smallest(found: Difference, opened: Open, name: str) -> Difference:
