@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -50,6 +51,11 @@ def missing(some: Sequence[object], others: Sequence[object]) -> int:
         else:
             lost += 1
     return lost
+
+
+def say(seed: int, text: str) -> None:
+    """What differs, for whoever has to find out why."""
+    print(f"seed {seed}: {text}", file=sys.stderr, flush=True)
 
 
 def compared(what: str, ran: int, wrong: int) -> Figure:

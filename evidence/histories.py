@@ -3,7 +3,6 @@ counter. Thousands share a table, their number part of the key. A history that d
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from tests.conformance.checks import Open
@@ -14,7 +13,7 @@ from tests.properties.judge import (
 )
 from tests.properties.setups import by_pair
 
-from evidence.comparing import compared, every_so_many, opened_tables
+from evidence.comparing import compared, every_so_many, opened_tables, say
 from evidence.figure import Figure, part
 
 PER_PAIR = 100_000
@@ -28,22 +27,18 @@ def run(seed: int, share: float) -> Iterator[Figure]:
             yield _shared(pair, seed, share, part(PER_PAIR, share), opened)
 
 
-def _shared(pair: tuple[str, str], seed: int, part_: float, wanted: int, opened: Open) -> Figure:
+def _shared(pair: tuple[str, str], seed: int, share: float, wanted: int, opened: Open) -> Figure:
     """Many histories in each table, over the setups of the pair."""
-    kinds = every_so_many(by_pair()[pair], seed, part_)
-    share = -(-wanted // len(kinds))
+    kinds = every_so_many(by_pair()[pair], seed, share)
+    each = -(-wanted // len(kinds))
     told_otherwise = ran = 0
     for place, setup in enumerate(kinds):
-        for piece, start in enumerate(range(0, share, PER_TABLE)):
+        for piece, start in enumerate(range(0, each, PER_TABLE)):
             name = f"{pair[0]}_{pair[1]}_{place}_{piece}"
-            histories = generated(setup, seed * 1000 + piece, min(PER_TABLE, share - start))
+            histories = generated(setup, seed * 1000 + piece, min(PER_TABLE, each - start))
             found = differences(setup, histories, opened, name)
             ran, told_otherwise = ran + len(histories), told_otherwise + len(found)
             for other in found[:1]:
-                _say(seed, str(smallest(other, opened, f"{name}_small") if other.history else other))
+                say(seed, str(smallest(other, opened, f"{name}_small") if other.history else other))
     what = f"{pair[0]} as {pair[1]}, {len(kinds)} setups of {len(by_pair()[pair])}"
     return compared(what, ran, told_otherwise)
-
-
-def _say(seed: int, text: str) -> None:
-    print(f"seed {seed}: {text}", file=sys.stderr, flush=True)

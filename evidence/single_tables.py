@@ -3,14 +3,13 @@ the independent model in plain Python (`tests/oracle`), compared row by row and 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from tests.conformance.checks import Open
 from tests.properties.setups import by_pair
 from tests.properties.singles import single_case, single_differences
 
-from evidence.comparing import compared, opened_tables, wrong_ones
+from evidence.comparing import compared, opened_tables, say, wrong_ones
 from evidence.figure import Figure, part
 
 PER_PAIR = 500
@@ -27,7 +26,7 @@ def _alone(pair: tuple[str, str], seed: int, wanted: int, opened: Open) -> Figur
         setup, case = single_case(pair, seed * 1_000_000 + number)
         wrong = single_differences(setup, case, opened)
         if wrong:
-            print(f"seed {seed}: {setup}\n{case['batches']}", *wrong, sep="\n", file=sys.stderr, flush=True)
+            say(seed, "\n".join([f"{setup}\n{case['batches']}", *wrong]))
         return bool(wrong)
 
     return compared(f"{pair[0]} as {pair[1]}", wanted, wrong_ones(judged, range(wanted)))

@@ -17,6 +17,8 @@ from lakebed.sources import AnySource, FileSource, LocalFolder
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
+DAYS = [f"a.t/2024010{day}.csv" for day in (1, 2, 3)]  # what the tests land for the dataset a.t
+
 
 @dataclass(frozen=True)
 class Report:

@@ -6,11 +6,10 @@ import json
 import socket
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runner.stand_in import START, MemoryTable, World
+from tests.runner.stand_in import DAYS, START, MemoryTable, World
 
 from lakebed.errors import ManifestError, TableError
 from lakebed.runner import (
@@ -25,13 +24,6 @@ from lakebed.runner import (
     skip,
     status,
 )
-
-DAYS = [f"a.t/2024010{day}.csv" for day in (1, 2, 3)]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path).add("a.t")
 
 
 def test_each_new_snapshot_is_one_batch_in_order(world: World) -> None:

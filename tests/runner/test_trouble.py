@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
-from tests.runner.stand_in import World
+from tests.runner.stand_in import DAYS, World
 
 from lakebed.errors import BatchError, ConflictError, ManifestError, SetupError, TransientError
 from lakebed.runner import (
     run_project,
     sound,
 )
-
-DAYS = [f"a.t/2024010{day}.csv" for day in (1, 2, 3)]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path).add("a.t")
 
 
 def test_passing_trouble_is_tried_again_with_the_same_plan(world: World) -> None:

@@ -96,8 +96,8 @@ def schema_of(shape: Shape) -> StructType:
 
 
 def target_rows(current: DataFrame, shape: Shape, batch: int, *also: str) -> DataFrame:
-    """Each key as a row of the table, and the columns named besides. Where the key has no row (see `has_row`), only its key
-    is told."""
+    """Each key as a row of the table, and the columns named besides. What a key without a row (see `has_row`) shows
+    beside its key means nothing."""
     dead = F.col(KIND) == DELETE
     columns: list[Column] = [_or_key(shape, f) for f in shape.data]
     if isinstance(shape.history, Current) and flags_deletes(shape):

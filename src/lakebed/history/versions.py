@@ -70,6 +70,7 @@ DELETED = "_lb_deleted"
 VERSION = "_lb_version"
 MOVED = "_lb_moved"  # whether a version differs from the seed it grew out of
 LAST = "_lb_is_last"  # of its key's versions
+OF_HEADS = (HEAD, DEAD_HEAD, NOW_DEAD, LAST)  # what is told of keys beside their versions, if asked for
 
 
 def versions_of(

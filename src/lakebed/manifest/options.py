@@ -88,14 +88,14 @@ def _size(value: object) -> object:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def readable(parse: Callable[[str], object], error: type[Exception], what: str) -> AfterValidator:
-    """A text that `parse` must be able to read; it stays a text."""
+def readable(parse: Callable[[str], object], error: type[Exception], sentence: str) -> AfterValidator:
+    """A text that `parse` must be able to read; it stays a text. `sentence` may tell {why} not, and what was {found}."""
 
     def check(text: str) -> str:
         try:
             parse(text)
         except error as why:
-            raise wrong(f"{what} cannot be used: {why}") from None
+            raise wrong(sentence.format(why=why, found=found_text(text))) from None
         return text
 
     return AfterValidator(check)

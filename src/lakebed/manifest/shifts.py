@@ -8,10 +8,9 @@ from typing import Annotated
 
 from dateutil.relativedelta import relativedelta
 from dateutil.relativedelta import weekday as on_weekday
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from lakebed.manifest.explain import found_text
-from lakebed.manifest.options import Strict, wrong
+from lakebed.manifest.options import Strict, readable
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WEEKDAY = re.compile(r"\s*([A-Za-z]{2})\s*(?:\(\s*([+-]?[0-9]{1,6})\s*\)\s*)?")
@@ -26,14 +25,6 @@ def parse_weekday(text: str) -> tuple[str, int]:
     if not count:
         raise ValueError("expected a count that is not 0, as in SA(1) or SA(-1)")
     return found[1].upper(), count
-
-
-def _weekday(text: str) -> str:
-    try:
-        parse_weekday(text)
-    except ValueError as error:
-        raise wrong(f"{error}, found {found_text(text)}") from None
-    return text
 
 
 class Shift(Strict):
@@ -58,7 +49,7 @@ class Shift(Strict):
     microsecond: Annotated[int, Field(ge=0, le=999_999)] | None = None
     yearday: Annotated[int, Field(ge=1, le=366)] | None = None
     nlyearday: Annotated[int, Field(ge=1, le=366)] | None = None
-    weekday: Annotated[str, AfterValidator(_weekday)] | None = None
+    weekday: Annotated[str, readable(parse_weekday, ValueError, "{why}, found {found}")] | None = None
 
     @cached_property
     def delta(self) -> relativedelta:

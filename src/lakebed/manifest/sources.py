@@ -62,7 +62,7 @@ Duration = Annotated[
     dt.timedelta, BeforeValidator(_duration), WithJsonSchema({"type": "string", "examples": ["6h"]})
 ]
 Bound = Annotated[str, BeforeValidator(_bound), WithJsonSchema({"type": ["string", "integer"]})]
-Ddl = Annotated[str, readable(parse_ddl, DdlError, "the schema")]
+Ddl = Annotated[str, readable(parse_ddl, DdlError, "the schema cannot be used: {why}")]
 
 
 class FromPath(Strict):
@@ -117,7 +117,7 @@ class _Source(Strict):
 class LandingFiles(_Source):
     """Files under the landing folder."""
 
-    files: Annotated[str, readable(compile_pattern, PatternError, "the pattern")]
+    files: Annotated[str, readable(compile_pattern, PatternError, "the pattern cannot be used: {why}")]
     format: Literal["csv", "json", "ndjson", "parquet", "orc"]
     options: Settings = Field(default_factory=dict)
     envelope: Envelope = Plain()

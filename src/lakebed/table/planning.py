@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 
 from lakebed.errors import BatchError
 from lakebed.history.normalise import usable
@@ -16,11 +16,12 @@ from lakebed.manifest import Append, Ledger, Snapshot
 from lakebed.manifest.histories import AnyFeed
 from lakebed.table.arriving import plan_append, plan_arriving, plan_ledger
 from lakebed.table.context import Context, Size, WritePlan
-from lakebed.table.in_order import fits_one_pass, fold_in_one_pass
 from lakebed.table.journaled import journal_rows, sort_batch
+from lakebed.table.one_pass import fits_one_pass, fold_in_one_pass
 from lakebed.table.refolding import fold_sorted
 from lakebed.table.snapshots import Arrived, plan_snapshot
 from lakebed.table.validation import changes_of, counted, refuse_bad_rows, row_counts
+from lakebed.tables.staging import watched
 
 _UNSTEADY = re.compile(
     r"\b(current_\w+|localtimestamp|now|unix_timestamp|rand\w*|uuid|shuffle|curdate|today|tomorrow|yesterday)\b",
@@ -69,24 +70,15 @@ def _planned_events(
     if immutable and _is_steady(ctx.shape.feed):
         size = Size(df.count())
         if fits_one_pass(ctx, size=size, refolded=refolded):
-            watch = Observation()
-            counts = [value.alias(name) for name, value in row_counts().items()]
-            plan = fold_in_one_pass(
-                ctx, changes, lambda rows: rows.observe(watch, counts[0], *counts[1:]), size=size
-            )
-            found = dict(watch.get)
-            # A part that was computed twice, because a machine went down, was counted twice.
-            counted_once = int(found["read"]) == size.rows
-            if counted_once:
-                refuse_bad_rows(ctx.shape.feed, changes, found, where)
-            if plan is not None and counted_once:
-                return Planned(ctx, plan, changes, found)
+            done = _planned_in_place(ctx, changes, where, size=size)
+            if done is not None:
+                return done
             refolded = True
     rows, found = counted(changes, ctx.staging)
     refuse_bad_rows(ctx.shape.feed, rows, found, where)
     size = Size(int(found["read"]))
     if fits_one_pass(ctx, size=size, refolded=refolded):
-        plan = fold_in_one_pass(ctx, rows, lambda rows: rows, size=size)
+        plan = fold_in_one_pass(ctx, rows, size=size)
         if plan is not None:
             return Planned(ctx, plan, rows, found)
     told = {name: int(found[name]) for name in ("deletes", "truncates")}
@@ -94,6 +86,17 @@ def _planned_events(
     plan = fold_sorted(ctx, sorted_, deletes=bool(told["deletes"]))
     plan.journal = journal_rows(ctx, sorted_)
     return Planned(ctx, plan, rows, found)
+
+
+def _planned_in_place(ctx: Context, changes: DataFrame, where: str, *, size: Size) -> Planned | None:
+    """In one pass over rows that are not copied first; None if that cannot tell all."""
+    passing, watch = watched(changes, row_counts())
+    plan = fold_in_one_pass(ctx, changes, passing, size=size)
+    found = dict(watch.get)
+    if int(found["read"]) != size.rows:
+        return None  # a part was computed twice, because a machine went down, and counted twice
+    refuse_bad_rows(ctx.shape.feed, changes, found, where)
+    return None if plan is None else Planned(ctx, plan, changes, found)
 
 
 def _is_steady(feed: AnyFeed) -> bool:

@@ -63,7 +63,7 @@ _SEEDS = (SEED, SK, FIRST, OPENED, versions.INITIAL)
 def fold_sorted(ctx: Context, sorted_: Sorted, *, deletes: bool) -> WritePlan:
     """`deletes`: whether any event of the batch is one. Without, and with no dead key, no head changes."""
     plan = WritePlan(counts={"unchanged": 0, **sorted_.counts}, facts={"refolded": sorted_.refolds})
-    line = in_order(ctx, sorted_.line)
+    line = newer_than_heads(ctx, sorted_.line)
     anew = _all_events(ctx, sorted_) if sorted_.refolds else None
     if anew is not None:
         _count_anew(ctx, anew, sorted_, plan)
@@ -80,7 +80,7 @@ def fold_sorted(ctx: Context, sorted_: Sorted, *, deletes: bool) -> WritePlan:
     return plan
 
 
-def in_order(ctx: Context, line: DataFrame) -> DataFrame:
+def newer_than_heads(ctx: Context, line: DataFrame) -> DataFrame:
     """Of a line, the keys whose events are all above their head: these events and their seeds, ready to be folded."""
     line = line.where(~F.col(REFOLD) & F.col(WINS)).withColumn(COUNTED, ~F.col(SEED) & ~F.col(KNOWN))
     return _columns(ctx, with_row(line, ctx.shape))

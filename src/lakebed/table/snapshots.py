@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.errors import BatchError
@@ -40,6 +40,7 @@ from lakebed.history.normalise import (
 from lakebed.manifest import Log, Snapshot, Versions
 from lakebed.table.arriving import fold_arriving
 from lakebed.table.context import Context, Size, WritePlan, matching, seed_columns
+from lakebed.tables.staging import watched
 
 DIFFERENCE = "_lb_difference"
 NEW, CHANGED, GONE_, SAME_, BACK = "new", "changed", "gone", "same", "back"
@@ -119,11 +120,9 @@ def _stage_differences(
         "same": F.count_if((is_ == SAME_) & F.col(_ROWS).isNotNull()),
         **{name: F.count_if(is_ == name) for name in (NEW, CHANGED, GONE_, BACK)},
     }
-    observation = Observation("differences")
-    columns = [value.alias(name) for name, value in counts.items()]
-    counted = differences.observe(observation, columns[0], *columns[1:])
+    counted, watch = watched(differences, counts)
     staged, _ = ctx.staging.write(counted.where(is_ != SAME_).select(*ctx.keys, DIFFERENCE), "differences")
-    return staged, {name: int(value or 0) for name, value in observation.get.items()}
+    return staged, {name: int(value or 0) for name, value in watch.get.items()}
 
 
 def _differences(ctx: Context, keyed: DataFrame, set_aside: DataFrame | None) -> DataFrame:

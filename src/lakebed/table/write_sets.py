@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -40,6 +41,19 @@ class Staged:
     counts: dict[str, int]
 
 
+class _Replacing(TypedDict):
+    replaced: int
+    gone: int
+    written: int
+
+
+def _replacing(found: Mapping[str, int], prefix: str = "") -> _Replacing:
+    """Of what was counted, that which decides how rows are replaced."""
+    return _Replacing(
+        replaced=found[f"{prefix}replaced"], gone=found[f"{prefix}gone"], written=found[f"{prefix}written"]
+    )
+
+
 def versions_write_set(
     ctx: Context, rows: DataFrame, gone: DataFrame | None, *, open_only: bool, size: Size
 ) -> tuple[Replacement, int, Staged]:
@@ -74,10 +88,10 @@ def versions_write_set(
     path = ctx.staging.path("versions")
     replacement = Replacement(
         staged=path,
-        rows=numbered_rows.where(~F.col(GONE)).drop(GONE, *_OF_HEADS),
+        rows=numbered_rows.where(~F.col(GONE)).drop(GONE, *versions.OF_HEADS),
         columns=[sk],
         open_only=open_only,
-        **{name: found[name] for name in ("replaced", "gone", "written")},
+        **_replacing(found),
     )
     return replacement, next_number, Staged(numbered_rows, path, found)
 
@@ -85,15 +99,15 @@ def versions_write_set(
 def current_write_set(ctx: Context, finals: DataFrame, name: str) -> tuple[Replacement, Staged]:
     """One row per key that changed; GONE where the key has no row any more. Also the state beside a log."""
     shape = ctx.shape
-    told = finals.withColumns({GONE: ~current.has_row(shape), NOW_DEAD: ~current.has_row(shape)})
-    told = told.withColumn(HEAD, F.struct(KIND, ORDER, FROM))
-    there = F.lit(True)
-    if current.KNOWN_ROW in told.columns:
-        there = F.col(current.KNOWN_ROW)
-        if isinstance(shape.history, Log):
-            there = there | F.col(DEAD_HEAD)
-    told = told.withColumn(current.KNOWN_ROW, there)
-    heads = [] if isinstance(shape.history, Log) else [name for name in _OF_HEADS if name in told.columns]
+    is_log = isinstance(shape.history, Log)
+    known = F.lit(True)  # unless it is told
+    if current.KNOWN_ROW in finals.columns:
+        known = F.col(current.KNOWN_ROW) | F.col(DEAD_HEAD) if is_log else F.col(current.KNOWN_ROW)
+    gone = ~current.has_row(shape)
+    told = finals.withColumns(
+        {GONE: gone, NOW_DEAD: gone, HEAD: F.struct(KIND, ORDER, FROM), current.KNOWN_ROW: known}
+    )
+    heads = [] if is_log else [column for column in versions.OF_HEADS if column in told.columns]
     rows = current.target_rows(told, shape, ctx.moment.batch, GONE, current.KNOWN_ROW, *heads)
     known = F.col(current.KNOWN_ROW)
     staged, found = ctx.staging.write(
@@ -109,16 +123,14 @@ def current_write_set(ctx: Context, finals: DataFrame, name: str) -> tuple[Repla
     path = ctx.staging.path(name)
     replacement = Replacement(
         staged=path,
-        rows=staged.where(~F.col(GONE)).drop(GONE, current.KNOWN_ROW, *_OF_HEADS),
+        rows=staged.where(~F.col(GONE)).drop(GONE, current.KNOWN_ROW, *versions.OF_HEADS),
         columns=list(shape.key),
-        **{name: found[name] for name in ("replaced", "gone", "written")},
+        **_replacing(found),
     )
     return replacement, Staged(staged, path, found)
 
 
 # ---- heads of the keys that have no row in the table
-
-_OF_HEADS = (HEAD, DEAD_HEAD, NOW_DEAD, versions.LAST)
 
 
 def _heads_counts(rows: DataFrame) -> dict[str, Column]:
@@ -138,8 +150,7 @@ def heads_beside(ctx: Context, staged: Staged) -> Replacement:
     key = list(ctx.shape.key)
     head = [field(HEAD, name).alias(name) for name in (KIND, ORDER, FROM)]
     rows = staged.frame.where(F.col(NOW_DEAD)).select(*[col(name) for name in key], *head)
-    replaced, gone, written = (staged.counts[f"heads_{name}"] for name in ("replaced", "gone", "written"))
-    return Replacement(staged.path, rows, key, replaced, gone, written)
+    return Replacement(staged=staged.path, rows=rows, columns=key, **_replacing(staged.counts, "heads_"))
 
 
 def heads_write_set(ctx: Context, events: DataFrame) -> Replacement:

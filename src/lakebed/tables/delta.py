@@ -281,7 +281,8 @@ class DeltaTable:
         raise _overtaken(self.place, f"batch {commit.batch} was being applied") from failure
 
 
-_settings: Counter[tuple[int, str]] = Counter()  # how many writes rely on a setting of a session
+_relying: Counter[tuple[int, str]] = Counter()  # how many writes rely on a setting of a session
+_own: dict[tuple[int, str], str | None] = {}  # and what it was before
 _settings_lock = threading.Lock()
 
 
@@ -290,16 +291,21 @@ def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
     """The session's setting for as long as this takes, or others that want it at the same time."""
     mark = (id(spark), name)
     with _settings_lock:
-        if not _settings[mark]:
+        if not _relying[mark]:
+            _own[mark] = spark.conf.get(name, None)
             spark.conf.set(name, value)
-        _settings[mark] += 1
+        _relying[mark] += 1
     try:
         yield
     finally:
         with _settings_lock:
-            _settings[mark] -= 1
-            if not _settings[mark]:
-                spark.conf.unset(name)
+            _relying[mark] -= 1
+            if not _relying[mark]:
+                before = _own.pop(mark)
+                if before is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, before)
 
 
 def _overtaken(place: Place, meanwhile: str) -> ConflictError:

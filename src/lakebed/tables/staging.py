@@ -43,16 +43,12 @@ class Staging:
         self, frame: DataFrame, name: str, counts: Mapping[str, Column] | None = None
     ) -> tuple[DataFrame, dict[str, Any]]:
         """`frame` as it was written, and the aggregates asked for, found while writing."""
-        found: dict[str, Any] = {}
+        watch = None
         if counts:
-            observation = Observation(name)
-            columns = [value.alias(label) for label, value in counts.items()]
-            frame = frame.observe(observation, columns[0], *columns[1:])
+            frame, watch = watched(frame, counts)
         writer = frame.write.mode("overwrite").option("compression", "lz4")
         writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(self.path(name))
-        if counts:
-            found = dict(observation.get)
-        return self.read(name, frame.schema), found
+        return self.read(name, frame.schema), dict(watch.get) if watch is not None else {}
 
     def clear(self) -> None:
         """Remove the folder, where it is local; elsewhere it stays for the store's own clean-up rules."""
@@ -62,6 +58,13 @@ class Staging:
 
     def read(self, name: str, schema: StructType) -> DataFrame:
         return self.spark.read.schema(schema).parquet(self.path(name))
+
+
+def watched(frame: DataFrame, counts: Mapping[str, Column]) -> tuple[DataFrame, Observation]:
+    """`frame` with these aggregates found while its rows pass; they are there when a query over it has ended."""
+    watch = Observation()
+    columns = [value.alias(name) for name, value in counts.items()]
+    return frame.observe(watch, columns[0], *columns[1:]), watch
 
 
 def _keep_observations(spark: SparkSession) -> None:

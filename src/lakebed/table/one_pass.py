@@ -13,13 +13,14 @@ from pyspark.sql import functions as F
 
 from lakebed.history import current, versions
 from lakebed.history.changes import distinct_events, events_of, timeline
-from lakebed.history.columns import DEAD_HEAD, GONE, HEAD, NOW_DEAD, with_key
+from lakebed.history.columns import GONE, with_key
 from lakebed.history.normalise import usable
 from lakebed.manifest import Changes, Log, Versions
 from lakebed.table.context import Context, Size, WritePlan
 from lakebed.table.journaled import as_journal, ignores_deletes, line_counts, line_of, tallied
-from lakebed.table.refolding import in_order, tap, tapped
+from lakebed.table.refolding import newer_than_heads, tap, tapped
 from lakebed.table.write_sets import Staged, current_write_set, heads_beside, versions_write_set
+from lakebed.tables.staging import watched
 
 
 def fits_one_pass(ctx: Context, *, size: Size, refolded: bool) -> bool:
@@ -32,23 +33,20 @@ def fits_one_pass(ctx: Context, *, size: Size, refolded: bool) -> bool:
 
 
 def fold_in_one_pass(
-    ctx: Context, rows: DataFrame, watched: Callable[[DataFrame], DataFrame], *, size: Size
+    ctx: Context, rows: DataFrame, counted: DataFrame | None = None, *, size: Size
 ) -> WritePlan | None:
-    """The whole plan, or None if an event was not above its key's head. `watched` counts the rows on their way."""
+    """The whole plan, or None if an event was not above its key's head. `counted` are the same rows, watched: they pass once."""
     taken = usable(rows)
-    events = distinct_events(
-        events_of(usable(watched(rows)), ctx.shape).repartition(size.parts, *ctx.keys), ctx.keys
-    )
+    passing = taken if counted is None else usable(counted)
+    events = distinct_events(events_of(passing, ctx.shape).repartition(size.parts, *ctx.keys), ctx.keys)
     keys = with_key(taken, ctx.shape.key).select(*ctx.keys)
-    told = Observation()
-    counts = [value.alias(name) for name, value in line_counts().items()]
-    line = line_of(ctx, events, keys, None, size=size).observe(told, counts[0], *counts[1:])
+    line, told = watched(line_of(ctx, events, keys, None, size=size), line_counts())
     plan = WritePlan(counts={}, facts={"refolded": False})
     count = Observation()
     if isinstance(ctx.shape.history, Versions):
         staged = _fold_versions(ctx, line, plan, tap(count), size=size)
     else:
-        line = timeline(in_order(ctx, line), ctx.keys, ctx.shape)
+        line = timeline(newer_than_heads(ctx, line), ctx.keys, ctx.shape)
         plan.target, staged = current_write_set(
             ctx, current.current_of(tap(count)(line), ctx.keys), "current"
         )
@@ -66,10 +64,10 @@ def _fold_versions(
     ctx: Context, line: DataFrame, plan: WritePlan, tap_: Callable[[DataFrame], DataFrame], *, size: Size
 ) -> Staged:
     shape, batch = ctx.shape, ctx.moment.batch
-    events = versions.with_initial(in_order(ctx, line), shape, batch)
+    events = versions.with_initial(newer_than_heads(ctx, line), shape, batch)
     heads = isinstance(shape.feed, Changes)
     found = versions.versions_of(events, ctx.keys, shape, tap_, heads=heads)
-    also = (HEAD, DEAD_HEAD, NOW_DEAD, versions.LAST, versions.VERSION) if heads else ()
+    also = (*versions.OF_HEADS, versions.VERSION) if heads else ()
     rows = versions.target_rows(found, shape, batch, *also)
     if heads:
         rows = rows.withColumn(GONE, F.col(versions.VERSION) == 0).drop(versions.VERSION)
