@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakebed.archive import archive_options
 from lakebed.cache import cache_folder
@@ -258,10 +258,29 @@ def _opened(settings: Mapping[str, str]) -> SparkSession:
         if name != _JAVA_OPTIONS:  # the JVM has them already, together with lakebed's
             builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        opened = builder.getOrCreate()
+        _remember_functions(opened)
+        return opened
     except (Py4JError, PySparkException) as error:
         lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("\tat ")]
         raise _not_started(lines[1] if len(lines) > 1 else lines[0]) from error
+
+
+def _remember_functions(spark: SparkSession) -> None:
+    """For each call of one of Spark's functions PySpark asks the JVM for their class, then for the function, then calls it.
+    A batch is planned with hundreds of calls, so this process asks once."""
+    from py4j.java_gateway import JavaClass  # noqa: PLC0415
+
+    class Remembering(JavaClass):  # type: ignore[misc]  # py4j has no types
+        def __getattr__(self, name: str) -> Any:
+            found = super().__getattr__(name)
+            setattr(self, name, found)
+            return found
+
+    jvm = spark._jvm
+    for asked in ("functions", "org.apache.spark.sql.functions", "PythonUtils"):
+        found = getattr(jvm, asked)
+        setattr(jvm, asked, Remembering(found._fqn, found._gateway_client))
 
 
 def _not_started(why: str) -> SetupError:

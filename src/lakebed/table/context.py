@@ -18,7 +18,7 @@ from lakebed.tables.replacement import Replacement
 from lakebed.tables.staging import Staging
 
 BROADCAST_ROWS = 1_000_000
-ONE_PART_ROWS = 50_000
+ONE_PART_ROWS = 20_000
 ROWS_PER_PART = 250_000
 
 

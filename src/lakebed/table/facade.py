@@ -28,6 +28,7 @@ from lakebed.table.planning import Planned, planned
 from lakebed.table.reading import Reading
 from lakebed.table.report import BatchReport, Preview
 from lakebed.table.rolling_forward import before_at, rolled_forward
+from lakebed.tables.ahead import reading_ahead
 from lakebed.tables.delta import Commit
 from lakebed.tables.place import Place
 from lakebed.tables.staging import Staging
@@ -156,8 +157,10 @@ class Table(Reading):
         shape = self._shape(df, book, moment)
         self._location = self._ensure_target(book, shape, timed=moment.event_time is not None)
         staging = Staging.beside(self.spark, self._location)
+        written = (self.tables.target, self.tables.named(self.tables.truth)) if book.last_batch else ()
         try:
-            found = self._planned(df, shape, moment, staging, book, immutable=immutable)
+            with reading_ahead(written):
+                found = self._planned(df, shape, moment, staging, book, immutable=immutable)
             found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
             return self._commit(book, found, inputs)
         finally:

@@ -45,7 +45,6 @@ from lakebed.history.shape import Shape
 from lakebed.manifest import Versions
 from lakebed.table.context import Context, Size, matching, seed_columns
 
-HEAD_ORDER, HEAD_FROM = "_lb_head_order", "_lb_head_from"
 KNOWN = "_lb_known"  # an identical event is in the journal already
 LOWERS = "_lb_lowers"  # … but this one has a smaller time
 LATE = "_lb_is_late"
@@ -139,14 +138,18 @@ def line_of(
     size: Size,
     refold_all: bool = False,
 ) -> DataFrame:
-    """Distinct events and the seeds of `keys` (None: of all), each told what is to be done with it; not computed yet."""
+    """Distinct events and the seeds of `keys` (None: of all), each told what is to be done with it; not computed yet. If `keys`
+    are given, and the events are parted by key into `size.parts`, so is what comes out."""
     line = seed_columns(events, ctx.shape).withColumn(ROW, null_row(ctx.shape.data))
     seeds = ctx.seeds(keys, size=size)
     if seeds is not None:
         line = line.unionByName(seeds, allowMissingColumns=True)
+        if keys is not None:
+            line = line.repartition(size.parts, *ctx.keys)
+    line = _with_conflicts(ctx, _unmet(line))  # first, since what follows finds its rows sorted by it
     if seeds is None and truncates is None:
-        return _with_conflicts(ctx, _first_of_their_keys(ctx, line))
-    return _with_conflicts(ctx, _with_heads(ctx, line, truncates, refold_all=refold_all))
+        return _first_of_their_keys(line)
+    return _with_heads(ctx, line, truncates, refold_all=refold_all)
 
 
 def line_counts() -> dict[str, Column]:
@@ -168,55 +171,54 @@ def _tallies() -> dict[str, Column]:
     }
 
 
-def _first_of_their_keys(ctx: Context, line: DataFrame) -> DataFrame:
-    """The same as `_with_heads` where nothing is known yet."""
+def _unmet(line: DataFrame) -> DataFrame:
+    """As long as the journal was not asked, no event of it is known."""
     return line.withColumns(
         {
-            HEAD_ORDER: F.lit(None).cast(ctx.shape.order_type),
-            HEAD_FROM: F.lit(None).cast(ctx.shape.from_type),
-            **{name: F.lit(False) for name in (DEAD_HEAD, REFOLD, LATE, KNOWN, LOWERS)},
+            **{name: F.lit(False) for name in (KNOWN, LOWERS)},
             **{name: F.lit(0).cast("bigint") for name in (MET, MET_UPSERTS)},
         }
     )
+
+
+def _first_of_their_keys(line: DataFrame) -> DataFrame:
+    """The same as `_with_heads` where nothing is known yet."""
+    return line.withColumns({name: F.lit(False) for name in (DEAD_HEAD, REFOLD, LATE)})
 
 
 def _with_heads(ctx: Context, line: DataFrame, truncates: DataFrame | None, *, refold_all: bool) -> DataFrame:
     """Each event with the head of its key, whether it is late, and whether its key must be folded anew."""
     whole_key = Window.partitionBy(*ctx.keys)
     seed = F.struct(F.col(ORDER).alias("o"), F.col(FROM).alias("f"), F.col(ROW).isNull().alias("dead"))
-    head = F.max(F.when(F.col(SEED), seed)).over(whole_key)
-    joined = line.withColumn("_lb_head", head).withColumns(
+    joined = line.withColumns(
         {
-            HEAD_ORDER: F.col("_lb_head.o"),
-            HEAD_FROM: F.col("_lb_head.f"),
-            DEAD_HEAD: F.coalesce(F.col("_lb_head.dead"), F.lit(False)),
+            "_lb_head": F.max(F.when(F.col(SEED), seed)).over(whole_key),
+            "_lb_least": F.min(F.when(~F.col(SEED), F.col(ORDER))).over(whole_key),
+            "_lb_least_from": F.min(F.when(~F.col(SEED), F.col(FROM))).over(whole_key),
         }
     )
-    known = F.col(HEAD_ORDER).isNotNull()
-    late = known & (F.col(ORDER) < F.col(HEAD_ORDER))
-    refold = known & (F.col(ORDER) <= F.col(HEAD_ORDER))
+    head, least = F.col("_lb_head"), F.col("_lb_least")
+    known = head.getField("o").isNotNull()
+    late = known & (F.col(ORDER) < head.getField("o"))
+    refold = known & (least <= head.getField("o"))
     history = ctx.shape.history
     if isinstance(history, Versions):
-        refold = refold | (known & (F.col(FROM) < F.col(HEAD_FROM)))
+        refold = refold | (known & (F.col("_lb_least_from") < head.getField("f")))
         if history.initial is not None:
-            refold = refold | (known & F.col(DEAD_HEAD))
+            refold = refold | (known & head.getField("dead") & least.isNotNull())
     if truncates is not None:
         # A truncate known before is an event of this key too, once the key has one below it (F5).
         old = truncates.where(F.col(BATCH) < ctx.moment.batch)
         joined = joined.crossJoin(F.broadcast(old.agg(F.max(ORDER).alias("_lb_last_truncate"))))
-        below = ~known & (F.col(ORDER) < F.col("_lb_last_truncate"))
-        refold, late = refold | below, late | below
-    refold = F.lit(True) if refold_all else ~F.col(SEED) & F.coalesce(refold, F.lit(False))
-    return joined.drop("_lb_head").withColumns(
+        refold = refold | (~known & (least < F.col("_lb_last_truncate")))
+        late = late | (~known & (F.col(ORDER) < F.col("_lb_last_truncate")))
+    return joined.withColumns(
         {
-            REFOLD: F.max(refold).over(whole_key),
+            DEAD_HEAD: F.coalesce(head.getField("dead"), F.lit(False)),
+            REFOLD: F.lit(True) if refold_all else F.coalesce(refold, F.lit(False)),
             LATE: ~F.col(SEED) & F.coalesce(late, F.lit(False)),
-            KNOWN: F.lit(False),
-            LOWERS: F.lit(False),
-            MET: F.lit(0).cast("bigint"),
-            MET_UPSERTS: F.lit(0).cast("bigint"),
         }
-    )
+    ).drop("_lb_head", "_lb_least", "_lb_least_from")
 
 
 def _with_known(ctx: Context, line: DataFrame, *, size: Size) -> DataFrame:

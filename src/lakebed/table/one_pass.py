@@ -54,9 +54,12 @@ def fold_in_one_pass(
     if found["refolds"]:
         return None
     plan.counts = {"unchanged": tapped(count), **tallied(found)}
+    fresh = events_of(taken, ctx.shape)
+    if plan.counts["duplicate"]:
+        fresh = distinct_events(fresh, ctx.keys)
     if isinstance(ctx.shape.feed, Changes):
         plan.heads = heads_beside(ctx, staged)
-    plan.journal = as_journal(ctx, distinct_events(events_of(taken, ctx.shape), ctx.keys), size=size)
+    plan.journal = as_journal(ctx, fresh, size=size)
     return plan
 
 
@@ -71,5 +74,7 @@ def _fold_versions(
     rows = versions.target_rows(found, shape, batch, *also)
     if heads:
         rows = rows.withColumn(GONE, F.col(versions.VERSION) == 0).drop(versions.VERSION)
-    plan.target, plan.next_number, staged = versions_write_set(ctx, rows, None, open_only=True, size=size)
+    plan.target, plan.next_number, staged = versions_write_set(
+        ctx, rows, None, open_only=True, size=size, parted=True
+    )
     return staged

@@ -55,10 +55,16 @@ def _replacing(found: Mapping[str, int], prefix: str = "") -> _Replacing:
 
 
 def versions_write_set(
-    ctx: Context, rows: DataFrame, gone: DataFrame | None, *, open_only: bool, size: Size
+    ctx: Context,
+    rows: DataFrame,
+    gone: DataFrame | None,
+    *,
+    open_only: bool,
+    size: Size,
+    parted: bool = False,
 ) -> tuple[Replacement, int, Staged]:
     """Rows of the table (those without `sk` get one) and the `sk`s that go, staged together. `rows` may tell of heads, and
-    have rows that do nothing else, without a version: these are GONE."""
+    have rows that do nothing else, without a version: these are GONE. `parted`: by key into `size.parts` already."""
     shape = ctx.shape
     assert isinstance(shape.history, Versions)
     sk = shape.history.own("sk")
@@ -68,11 +74,11 @@ def versions_write_set(
         rows = rows.unionByName(gone.select(col(sk)).withColumn(GONE, F.lit(True)), allowMissingColumns=True)
     # Any order will do for `sk`, if it is the same again after a crash; ranges would compute everything twice, to find them.
     key = [col(name) for name in shape.key]
-    parted = rows.repartition(size.parts, *key).sortWithinPartitions(GONE, FIRST, *key)
+    rows = rows if parted else rows.repartition(size.parts, *key)
     has_number = col(sk).isNotNull()
     numbered_rows, next_number, found = numbered(
         ctx.staging,
-        parted,
+        rows.sortWithinPartitions(GONE, FIRST, *key),
         "versions",
         sk,
         ctx.before.next_number,
@@ -83,7 +89,7 @@ def versions_write_set(
             "written": F.count_if(~F.col(GONE)),
             **_heads_counts(rows),
         },
-        one_part=size.parts == 1,
+        parts=size.parts,
     )
     path = ctx.staging.path("versions")
     replacement = Replacement(
@@ -210,6 +216,6 @@ def log_write_set(
         ctx.before.next_number,
         which=F.lit(True),
         counts={},
-        one_part=size.parts == 1,
+        parts=size.parts,
     )
     return numbered_rows, next_number

@@ -103,6 +103,10 @@ class DeltaTable:
             return None  # a folder, and no table in it: a crash came before the first commit
         return {**row["properties"], "location": row["location"]}
 
+    def read_log(self) -> None:
+        """Have Delta read the table's log now; it keeps what it found for the next read or commit."""
+        self.spark.sql(f"DESCRIBE DETAIL {self.place.sql}").first()
+
     def exists(self) -> bool:
         """Whether the table has a commit."""
         return self.head().version >= 0

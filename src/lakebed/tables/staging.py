@@ -20,6 +20,7 @@ from lakebed.history.columns import quote_ident
 
 _INDEX = "_lb_index"
 _INDEX_BITS = 33
+_COUNTED_PARTS = 8
 _EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
 _TAKES_AWAY = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
 
@@ -84,33 +85,50 @@ def numbered(  # noqa: PLR0913 - what to number, from where, and what to count o
     *,
     which: Column,
     counts: Mapping[str, Column],
-    one_part: bool,
+    parts: int,
 ) -> tuple[DataFrame, int, dict[str, Any]]:
-    """`rows`, sorted as given, with `number` filled in where it is NULL; the next free number; the counts asked for.
+    """`rows`, sorted as given in so many `parts`, with `number` filled in where it is NULL; the next free number; the counts
+    asked for.
 
     Numbers follow the partitions and the place in them, both stored before anything is counted, so computing a part
     again cannot number it differently. The row's place is used up also where it had a number already; only `which` rows have
     a place, and they come first in each partition.
     """
     schema = rows.schema
-    total = {"_lb_total": F.count_if(which)}
+    totals = {"_lb_total": F.count_if(which)}
+    if 1 < parts <= _COUNTED_PARTS:
+        totals |= {f"_lb_part{part}": F.count_if(which & (_part() == part)) for part in range(parts)}
     staged, found = staging.write(
-        rows.withColumn(_INDEX, F.monotonically_increasing_id()), name, {**counts, **total}
+        rows.withColumn(_INDEX, F.monotonically_increasing_id()), name, {**counts, **totals}
     )
+    total = int(found.pop("_lb_total"))
+    counted = {part: int(found.pop(f"_lb_part{part}")) for part in range(parts) if f"_lb_part{part}" in found}
     start: Column = F.lit(base).cast("bigint")
-    if not one_part:
-        start = _starts(staged.where(which), base)
+    if parts > 1:
+        if sum(counted.values()) != total:  # too many to count on the way, or parted otherwise
+            counted = _counted(staged.where(which))
+        start = _starts(counted, base)
     place = F.col(_INDEX).bitwiseAND(F.lit((1 << _INDEX_BITS) - 1))
     given = F.coalesce(F.col(quote_ident(number)), start + place).cast("bigint")
     columns = [given.alias(f.name) if f.name == number else F.col(quote_ident(f.name)) for f in schema]
-    return staged.select(*columns), base + int(found.pop("_lb_total")), found
+    return staged.select(*columns), base + total, found
 
 
-def _starts(staged: DataFrame, base: int) -> Column:
-    """The first number of each partition, as an expression: one entry per partition, so small."""
-    part = F.shiftright(F.col(_INDEX), _INDEX_BITS).cast("bigint")
+def _counted(staged: DataFrame) -> dict[int, int]:
+    """The rows of each partition: one entry per partition, so small."""
+    counts = staged.groupBy(_part().alias("part")).count()
+    return {int(row[0]): int(row[1]) for row in counts.toLocalIterator()}
+
+
+def _starts(counted: Mapping[int, int], base: int) -> Column:
+    """The first number of each partition, as an expression."""
     pairs: list[Column] = []
-    for row in staged.groupBy(part.alias("part")).count().orderBy("part").toLocalIterator():
-        pairs += [F.lit(row[0]).cast("bigint"), F.lit(base).cast("bigint")]
-        base += row[1]
-    return F.create_map(*pairs)[part] if pairs else F.lit(base).cast("bigint")
+    for part in sorted(counted):
+        pairs += [F.lit(part).cast("bigint"), F.lit(base).cast("bigint")]
+        base += counted[part]
+    return F.create_map(*pairs)[_part()] if pairs else F.lit(base).cast("bigint")
+
+
+def _part() -> Column:
+    """Which partition a row was staged in."""
+    return F.shiftright(F.col(_INDEX), _INDEX_BITS).cast("bigint")
