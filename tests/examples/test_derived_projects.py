@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 
 def run(spark: SparkSession, project: Path) -> DueOutcome:
-    outcome = run_everything_due(filled_in(load_project(project))[0], spark=lambda: spark)
+    outcome = run_everything_due(filled_in(load_project(project), lambda: spark)[0], spark=lambda: spark)
     assert outcome.failed == (), [str(one.error) for one in outcome.failed]
     return outcome
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from tests.runner.stand_in import World
 
 from lakebed.manifest import LandingFiles, compile_pattern
@@ -16,6 +17,10 @@ STAGE_A = {
     "files": "{team}/{database}/{table}/{partitions}/{file}.csv",
     "event_time": {"from": "system"},
 }
+
+
+def no_spark() -> SparkSession:
+    raise AssertionError("folders of this machine are looked at without Spark")
 
 
 def test_every_table_that_has_landed_is_a_dataset(tmp_path: Path) -> None:
@@ -31,7 +36,7 @@ def test_every_table_that_has_landed_is_a_dataset(tmp_path: Path) -> None:
         "a/own/orders/4.csv",
         "a/crm/no-name/5.csv",
     )
-    project, notes = filled_in(world.project)
+    project, notes = filled_in(world.project, no_spark)
     assert [dataset.name for dataset in project.datasets] == [
         "a_crm.orders",
         "a_own.orders",
@@ -66,4 +71,4 @@ def test_partitions_are_whole_folders(text: str) -> None:
 def test_a_project_without_templates_is_left_alone(tmp_path: Path) -> None:
     world = World(tmp_path).add("a.t")
     project = replace(world.project, landing=str(tmp_path / "nowhere"))
-    assert filled_in(project) == (project, [])
+    assert filled_in(project, no_spark) == (project, [])

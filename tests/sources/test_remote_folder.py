@@ -116,9 +116,11 @@ def test_a_whole_project_in_another_file_system(spark: SparkSession, elsewhere: 
     assert [row["id"] for row in rows] == [1, 2]
     assert len(list(plans.glob("part-*.txt"))) == 6  # three kept, one dropped and kept again, one skipped
     assert anything_new(project, spark=lambda: spark) == []
-    template = replace(project, datasets=(dataset("in/{n}.csv").model_copy(update={"name": "demo.{n}"}),))
-    with pytest.raises(ManifestError, match="template"):
-        filled_in(template)
+    template = replace(project, datasets=(dataset("in/{n}.csv").model_copy(update={"name": "demo.n{n}"}),))
+    filled, notes = filled_in(template, lambda: spark)
+    assert ([one.name for one in filled.datasets], notes) == (["demo.n1", "demo.n2", "demo.n3"], [])
+    nothing = replace(template, landing=f"{url}/not_there_yet")
+    assert filled_in(nothing, lambda: spark)[0].datasets == ()
 
 
 def test_plans_elsewhere_are_kept_once(spark: SparkSession, elsewhere: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from lakebed.cli.output import say
+from lakebed.cli.spark import spark_of
 from lakebed.manifest import Project, load_project
 from lakebed.runner.templates import filled_in
 
@@ -19,7 +20,8 @@ class Settings:
 
     def load(self) -> Project:
         """The project, with a dataset for each table that has landed in place of a template."""
-        project, notes = filled_in(self.as_written())
+        written = self.as_written()
+        project, notes = filled_in(written, spark_of(written, loads=True))
         for note in notes:
             say(note)
         return project

@@ -28,9 +28,12 @@ from lakebed.runner import (
     sound,
 )
 from lakebed.runner.leases import Lease
+from lakebed.runner.templates import filled_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
 
     from lakebed.manifest import Project
 
@@ -54,8 +57,9 @@ def watch(
     Example:
       lakebed --project shop watch
     """
-    project = settings(context).load()
+    project = settings(context).as_written()
     stop = threading.Event()
+    told: set[str] = set()
 
     def ask_to_stop(_signal: int, _frame: FrameType | None) -> None:
         stop.set()
@@ -69,7 +73,7 @@ def watch(
             signal.signal(name, ask_to_stop)
         say(f"{project.name}: watching {project.landing}, every {every:g} seconds")
         while not stop.is_set():
-            _look(project, spark, stop)
+            _look(project, spark, stop, told)
             for name in (signal.SIGTERM, signal.SIGINT):  # starting Spark takes them away
                 signal.signal(name, ask_to_stop)
             stop.wait(every)
@@ -78,9 +82,15 @@ def watch(
     raise typer.Exit(OK)
 
 
-def _look(project: Project, spark: Callable[[], object], stop: threading.Event) -> None:
-    """One look at the landing folder and at the tables' commits. Whatever goes wrong is said, and looked at again the next time."""
+def _look(written: Project, spark: Callable[[], SparkSession], stop: threading.Event, told: set[str]) -> None:
+    """One look at the landing folder and at the tables' commits. Whatever goes wrong is said, and looked at again the next time;
+    `told` keeps the notes on paths that were said before."""
     try:
+        project, notes = filled_in(written, spark)
+        for note in notes:
+            if note not in told:
+                say(note)
+        told.update(notes)
         names = anything_new(project, spark=spark)
         if not names and not anything_to_derive(project, spark=spark):
             return

@@ -1,7 +1,7 @@
 """Where rows come from: find what is new, decide the next batch, read it."""
 
 from lakebed.sources.files import FileSource
-from lakebed.sources.folders import FoundFile, LocalFolder, is_local, local_folder
+from lakebed.sources.folders import Folder, FoundFile, LocalFolder, is_local, local_folder
 from lakebed.sources.opening import landing_folder, open_source
 from lakebed.sources.source import AnySource, Bookmarks, Input, Look, Rows, Source
 
@@ -9,6 +9,7 @@ __all__ = [
     "AnySource",
     "Bookmarks",
     "FileSource",
+    "Folder",
     "FoundFile",
     "Input",
     "LocalFolder",
