@@ -6,7 +6,7 @@ the columns that tell one timeline from another; seeds (what is known of a key s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
@@ -137,10 +137,13 @@ def carry(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
     return filled.drop("_lb_life", *places)
 
 
-def timeline(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
+def timeline(
+    events: DataFrame, keys: Sequence[str], shape: Shape, also: Mapping[str, Column] | None = None
+) -> DataFrame:
     """Each event with the whole row after it, the hashes of that row, and whether it left the state as it was.
 
-    Takes one event per key and order (`collapse`). Rows of deletes stay as they are given.
+    Takes one event per key and order (`collapse`). Rows of deletes stay as they are given. `also` are columns over `in_order`,
+    found in the same pass.
     """
     whole = carry(events, keys, shape) if shape.partial else events
     hashed = whole.withColumns(
@@ -158,6 +161,7 @@ def timeline(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
         {
             BEFORE_KIND: before,
             UNCHANGED: F.when(upsert, lived & F.coalesce(equal, F.lit(False))).otherwise(~lived),
+            **(also or {}),
         }
     )
 

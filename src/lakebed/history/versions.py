@@ -92,10 +92,12 @@ def versions_of(
     of_key = {HEAD: F.last(F.struct(KIND, ORDER, FROM)).over(whole)}
     if heads:
         of_key[DEAD_HEAD] = F.max(F.col(SEED) & F.col(ROW).isNull()).over(whole)
-    events = events.withColumns(of_key)  # sorted as all that follows is
-    if history.deletes == "ignore":
+    also = {**of_key, **_neighbours(keys, history)}
+    if history.deletes == "ignore":  # deletes still tell the head
+        events = events.withColumns(of_key)
         events = events.where((F.col(KIND) == UPSERT) | F.col(SEED) & F.col(SK).isNotNull())
-    line = _numbered(tap(timeline(events, keys, shape)), keys, history)
+        also = _neighbours(keys, history)
+    line = _numbered(tap(timeline(events, keys, shape, also)), keys, history)
     members, times = _members(history)
     taken = members & (F.col(VERSION) > 0)
     told: list[Column] = []
@@ -164,27 +166,29 @@ def _history(shape: Shape) -> Versions:
     return shape.history
 
 
-def _numbered(line: DataFrame, keys: Sequence[str], history: Versions) -> DataFrame:
-    """Each event with the number of the version it belongs to, and what comes after it (V4, V5, V8)."""
+def _neighbours(keys: Sequence[str], history: Versions) -> dict[str, Column]:
+    """What an event must know of those before and after it (V4, V5, V8)."""
     window = in_order(keys)
+    counts = F.col(KIND) == UPSERT if history.deletes == "mark" else F.lit(True)
+    following = window.rowsBetween(1, Window.unboundedFollowing)
+    equal = (F.lag(TRACK1).over(window) == F.col(TRACK1)) & (F.lag(TRACK2).over(window) == F.col(TRACK2))
+    return {
+        "_lb_tracks_same": F.coalesce(equal, F.lit(False)),
+        "_lb_next_from": F.min(F.when(counts, F.col(FROM))).over(following),
+        "_lb_next_kind": F.lead(KIND).over(window),
+    }
+
+
+def _numbered(line: DataFrame, keys: Sequence[str], history: Versions) -> DataFrame:
+    """Each event of a timeline with its `_neighbours`, told the number of the version it belongs to (V4, V5)."""
     upsert = F.col(KIND) == UPSERT
     seed = F.col(SEED) & F.col(SK).isNotNull()
-    equal = (F.lag(TRACK1).over(window) == F.col(TRACK1)) & (F.lag(TRACK2).over(window) == F.col(TRACK2))
     lived = F.coalesce(F.col(BEFORE_KIND) == UPSERT, F.lit(False))
-    starts = seed | (upsert & ~(lived & F.coalesce(equal, F.lit(False))))
+    starts = seed | (upsert & ~(lived & F.col("_lb_tracks_same")))
     if history.deletes == "flag":
         starts = starts | (~upsert & lived)
-    counts = upsert if history.deletes == "mark" else F.lit(True)
-    following = window.rowsBetween(1, Window.unboundedFollowing)
-    so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    numbered = line.withColumns(
-        {
-            "_lb_starts": starts.cast("int"),
-            "_lb_next_from": F.min(F.when(counts, F.col(FROM))).over(following),
-            "_lb_next_kind": F.lead(KIND).over(window),
-        }
-    )
-    numbered = numbered.withColumn(VERSION, F.sum("_lb_starts").over(so_far))
+    so_far = in_order(keys).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    numbered = line.withColumn(VERSION, F.sum(starts.cast("int")).over(so_far))
     if history.deletes in ("flag", "mark"):
         # A deleted version shows the values it had (V5).
         shown = F.last(
