@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,12 +47,18 @@ def planned(
     if truth == "journal":
         return _planned_events(ctx, df, changes, where, refolded=refolded, immutable=immutable)
     as_it_is = immutable and isinstance(feed, Snapshot)
+    stale = isinstance(feed, Snapshot) and _is_stale(ctx, feed, where)
     rows, counts = counted(changes, None if as_it_is else ctx.staging)
+    if stale:  # whatever its rows are, none is taken
+        late = {"late": int(counts["read"]), "rejected": 0}
+        return Planned(ctx, WritePlan(counts=late, next_number=ctx.before.next_number), rows, counts)
     refuse_bad_rows(feed, rows, counts, where)
     ctx = replace(ctx, least_from=counts["least_from"])
     size = Size(int(counts["read"]))
     if isinstance(feed, Snapshot):
-        plan = _plan_snapshot(ctx, feed, Arrived(rows, df if as_it_is else None), counts, where)
+        whole = Arrived(rows, df if as_it_is else None)
+        plan = plan_snapshot(ctx, whole, read=size.rows, rejected=int(counts["rejected"]))
+        plan.facts["newest_snapshot"] = _time_of(ctx).isoformat()
     elif isinstance(feed, Append):
         plan = plan_append(ctx, usable(rows), size=size)
     elif isinstance(feed, Ledger):
@@ -110,21 +115,20 @@ def _is_steady(feed: AnyFeed) -> bool:
     )
 
 
-def _plan_snapshot(
-    ctx: Context, feed: Snapshot, arrived: Arrived, counts: Mapping[str, Any], where: str
-) -> WritePlan:
-    time = ctx.moment.event_time or ctx.moment.system_time
-    newest = ctx.before.newest_snapshot
-    if newest and time < dt.datetime.fromisoformat(newest):
-        if feed.on_stale == "skip":
-            late = {"late": int(counts["read"]), "rejected": 0}
-            return WritePlan(counts=late, next_number=ctx.before.next_number)
-        raise BatchError(
-            f"the snapshot is of {time.isoformat()}, and one of {newest} was applied before",
-            code="stale_snapshot",
-            where=where,
-            hint="set on_stale: skip to pass over such snapshots",
-        )
-    plan = plan_snapshot(ctx, arrived, rejected=int(counts["rejected"]))
-    plan.facts["newest_snapshot"] = time.isoformat()
-    return plan
+def _time_of(ctx: Context) -> dt.datetime:
+    return ctx.moment.event_time or ctx.moment.system_time
+
+
+def _is_stale(ctx: Context, feed: Snapshot, where: str) -> bool:
+    """F3: whether the snapshot is to be passed over, being older than one that was applied. Raises where it may not be."""
+    time, newest = _time_of(ctx), ctx.before.newest_snapshot
+    if not newest or time >= dt.datetime.fromisoformat(newest):
+        return False
+    if feed.on_stale == "skip":
+        return True
+    raise BatchError(
+        f"the snapshot is of {time.isoformat()}, and one of {newest} was applied before",
+        code="stale_snapshot",
+        where=where,
+        hint="set on_stale: skip to pass over such snapshots",
+    )
