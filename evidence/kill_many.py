@@ -9,7 +9,7 @@ import itertools
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -30,15 +30,14 @@ from lakebed.session import session
 KILLS, FILES, DATASETS = 50, 200, 8
 
 
-def run(seed: int, share: float) -> list[Figure]:
+def run(seed: int, share: float) -> Iterator[Figure]:
     return series(seed, part(KILLS, share), part(FILES, share), DATASETS)
 
 
-def series(seed: int, kills: int, files: int, datasets: int) -> list[Figure]:
+def series(seed: int, kills: int, files: int, datasets: int) -> Iterator[Figure]:
     """The same with other numbers, to try it out."""
     manifests = dict(itertools.islice(_manifests(), datasets))
     days = files // datasets
-    figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="lakebed-kill-") as name, server() as postgres:
         home = Path(name)
         undisturbed = make_project(home / "undisturbed", seed, days, manifests)
@@ -60,12 +59,10 @@ def series(seed: int, kills: int, files: int, datasets: int) -> list[Figure]:
             missing, more = _compared(spark, undisturbed, project, list(manifests))
             done, planned = batches(project)
             print("\n".join(met.moments), f"missing {missing}, too many {more}", flush=True)
-            figures += [
-                Figure(f"{what}: runs killed, of them with planned batches open", f"{met.kills}, {met.open_plans}"),
-                Figure(f"{what}: batches planned, and done in the end", f"{planned}, {done}"),
-                Figure(f"{what}: rows missing or different, rows too many", f"{missing}, {more}"),
-            ]  # fmt: skip
-    return figures
+            kills_met = f"{met.kills}, {met.open_plans}"
+            yield Figure(f"{what}: runs killed, of them with planned batches open", kills_met)
+            yield Figure(f"{what}: batches planned, and done in the end", f"{planned}, {done}")
+            yield Figure(f"{what}: rows missing or different, rows too many", f"{missing}, {more}")
 
 
 def _manifests() -> itertools.chain[tuple[str, str]]:
