@@ -263,6 +263,14 @@ class Test_log:
         assert new.parent.stat().st_mode & 0o077 == 0
 
 
+def test_the_jvm_is_asked_once_for_a_function(spark: SparkSession) -> None:
+    jvm = spark._jvm
+    assert jvm is not None
+    functions = jvm.functions
+    assert jvm.functions is functions
+    assert functions.col is functions.col
+
+
 @pytest.mark.skipif(
     not Path("/proc/net/tcp").exists(), reason="the kernel's tables of sockets are only on Linux"
 )

@@ -340,7 +340,7 @@ class Table(Reading):
     def _write_rejected(self, found: Planned, attempt: str) -> None:
         ctx, plan = found.ctx, found.plan
         frames = []
-        if found.counts["rejected"] and "rejected" not in plan.counts:
+        if found.counts["rejected"]:
             bad = found.rows.where(F.col(REASON).isNotNull())
             frames.append(commits.rejected_rows(bad, ctx.moment, ctx.shape.columns))
         if plan.rejected is not None and plan.counts.get("late"):

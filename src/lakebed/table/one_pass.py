@@ -54,11 +54,11 @@ def fold_in_one_pass(
     if found["refolds"]:
         return None
     plan.counts = {"unchanged": tapped(count), **tallied(found)}
+    if isinstance(ctx.shape.feed, Changes):
+        plan.heads = heads_beside(ctx, staged)
     fresh = events_of(taken, ctx.shape)
     if plan.counts["duplicate"]:
         fresh = distinct_events(fresh, ctx.keys)
-    if isinstance(ctx.shape.feed, Changes):
-        plan.heads = heads_beside(ctx, staged)
     plan.journal = as_journal(ctx, fresh, size=size)
     return plan
 

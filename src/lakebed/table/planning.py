@@ -49,9 +49,9 @@ def planned(
     as_it_is = immutable and isinstance(feed, Snapshot)
     stale = isinstance(feed, Snapshot) and _is_stale(ctx, feed, where)
     rows, counts = counted(changes, None if as_it_is else ctx.staging)
-    if stale:  # whatever its rows are, none is taken
-        late = {"late": int(counts["read"]), "rejected": 0}
-        return Planned(ctx, WritePlan(counts=late, next_number=ctx.before.next_number), rows, counts)
+    if stale:  # whatever its rows are, none is taken, nor set aside
+        late = WritePlan(counts={"late": int(counts["read"])}, next_number=ctx.before.next_number)
+        return Planned(ctx, late, rows, {**counts, "rejected": 0})
     refuse_bad_rows(feed, rows, counts, where)
     ctx = replace(ctx, least_from=counts["least_from"])
     size = Size(int(counts["read"]))

@@ -95,14 +95,14 @@ def numbered(  # noqa: PLR0913 - what to number, from where, and what to count o
     a place, and they come first in each partition.
     """
     schema = rows.schema
-    totals = {"_lb_total": F.count_if(which)}
-    if 1 < parts <= _COUNTED_PARTS:
-        totals |= {f"_lb_part{part}": F.count_if(which & (_part() == part)) for part in range(parts)}
+    on_the_way = range(parts if 1 < parts <= _COUNTED_PARTS else 0)
+    totals = {f"_lb_part{part}": F.count_if(which & (_part() == part)) for part in on_the_way}
+    totals["_lb_total"] = F.count_if(which)
     staged, found = staging.write(
         rows.withColumn(_INDEX, F.monotonically_increasing_id()), name, {**counts, **totals}
     )
     total = int(found.pop("_lb_total"))
-    counted = {part: int(found.pop(f"_lb_part{part}")) for part in range(parts) if f"_lb_part{part}" in found}
+    counted = {part: int(found.pop(f"_lb_part{part}")) for part in on_the_way}
     start: Column = F.lit(base).cast("bigint")
     if parts > 1:
         if sum(counted.values()) != total:  # too many to count on the way, or parted otherwise
