@@ -28,6 +28,8 @@ from evidence.figure import Figure, part
 from lakebed.session import session
 
 KILLS, FILES, DATASETS = 50, 200, 8
+# Seconds that a run over all files may take, on a slow machine.
+LONGEST = 3600
 
 
 def run(seed: int, share: float) -> Iterator[Figure]:
@@ -41,8 +43,9 @@ def series(seed: int, kills: int, files: int, datasets: int) -> Iterator[Figure]
     with tempfile.TemporaryDirectory(prefix="lakebed-kill-") as name, server() as postgres:
         home = Path(name)
         undisturbed = make_project(home / "undisturbed", seed, days, manifests)
-        _, worked = finish(undisturbed)
-        wait = 2 * worked / days
+        _, worked = finish(undisturbed, LONGEST)
+        # Two kills to a day of files: each comes on average half a day's work into a run, and half of the files are left for the last one.
+        wait = worked / days
         ways: dict[str, tuple[str, bool]] = {
             "as it is": ("", False),
             "the control store deleted and made again": ("", True),
@@ -54,7 +57,7 @@ def series(seed: int, kills: int, files: int, datasets: int) -> Iterator[Figure]
             print(f"{what}: {kills} kills …", flush=True)
             lose = _every_second(project / ".lakebed") if loses else None
             met = kill_often(project, seed + place, kills, wait, lose)
-            finish(project)
+            finish(project, LONGEST)
             spark = spark or session("local[2]")
             missing, more = _compared(spark, undisturbed, project, list(manifests))
             done, planned = batches(project)

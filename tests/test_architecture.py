@@ -73,6 +73,16 @@ def pasted_sql(tree: ast.AST) -> Iterator[ast.AST]:
             yield node
 
 
+def shrinking_frames(tree: ast.AST) -> Iterator[ast.AST]:
+    """Windows from somewhere to the end of a partition: Spark reads such a frame anew for each row, so that a key with many events
+    costs their number squared. The same in the opposite order is a frame that grows."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _called(node) in {"rowsBetween", "rangeBetween"}:
+            start, end = (one.attr if isinstance(one, ast.Attribute) else None for one in node.args)
+            if end == "unboundedFollowing" and start != "unboundedPreceding":
+                yield node
+
+
 def _called(call: ast.Call) -> str | None:
     return call.func.attr if isinstance(call.func, ast.Attribute) else None
 
@@ -110,6 +120,7 @@ RULES: dict[str, tuple[Callable[[ast.AST], Iterator[ast.AST]], dict[str, str]]] 
     "private": (private_calls, PRIVATE_PLACES),
     "collect": (collecting_calls, COLLECT_PLACES),
     "sql": (pasted_sql, SQL_PLACES),
+    "frame": (shrinking_frames, {}),
 }
 
 
@@ -135,6 +146,9 @@ def test_is_only_in_its_places(rule: str) -> None:
         ("collect", "rows = df.collect()", True),
         ("collect", "df.limit(3).toPandas()", True),
         ("collect", "F.collect_list('a')", False),
+        ("frame", "w.rowsBetween(1, Window.unboundedFollowing)", True),
+        ("frame", "w.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)", False),
+        ("frame", "w.rowsBetween(Window.unboundedPreceding, -1)", False),
         ("sql", "spark.sql(f'SELECT {a}')", True),
         ("sql", "spark.sql('SELECT ' + a)", True),
         ("sql", "spark.sql('SELECT %s' % a)", True),

@@ -101,13 +101,13 @@ def start(project: Path) -> subprocess.Popen[str]:
     )
 
 
-def finish(project: Path) -> tuple[dict[str, Any], float]:
+def finish(project: Path, longest: float = LONGEST) -> tuple[dict[str, Any], float]:
     """Run to the end, undisturbed: what the run says, and the seconds it worked after its first trace."""
     before, process = traces(project), start(project)
     try:
         wait_for_trace(process, project, before)
         began = time.monotonic()
-        out, err = process.communicate(timeout=LONGEST)
+        out, err = process.communicate(timeout=longest)
         worked = time.monotonic() - began
     finally:
         end_group(process)

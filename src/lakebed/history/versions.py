@@ -170,7 +170,8 @@ def _neighbours(keys: Sequence[str], history: Versions) -> dict[str, Column]:
     """What an event must know of those before and after it (V4, V5, V8)."""
     window = in_order(keys)
     counts = F.col(KIND) == UPSERT if history.deletes == "mark" else F.lit(True)
-    following = window.rowsBetween(1, Window.unboundedFollowing)
+    # The events after this one, latest first: a frame that grows. One that shrinks would be read anew for each event of a key.
+    following = Window.partitionBy(*keys).orderBy(F.desc(ORDER)).rowsBetween(Window.unboundedPreceding, -1)
     equal = (F.lag(TRACK1).over(window) == F.col(TRACK1)) & (F.lag(TRACK2).over(window) == F.col(TRACK2))
     return {
         "_lb_tracks_same": F.coalesce(equal, F.lit(False)),

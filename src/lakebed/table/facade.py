@@ -106,7 +106,7 @@ class Table(Reading):
         read, as files do that nobody changes: they are then not copied first. Raises a `LakebedError`
         before anything is written, or leaves what the next opening finishes.
         """
-        moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
+        moment = _moment(batch, system_time, event_time)
         return self._apply(df, moment, inputs=inputs, streams={}, immutable=immutable)
 
     def preview(
@@ -120,7 +120,7 @@ class Table(Reading):
     ) -> Preview:
         """What `apply` would do, with nothing written but staged files that go again: the same checks, guards and counts, and
         some of the rows it would write."""
-        moment = Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
+        moment = _moment(batch, system_time, event_time)
         book = self._open()
         if moment.batch <= book.last_batch:
             return Preview(BatchReport(batch=moment.batch, already_applied=True))
@@ -355,6 +355,16 @@ def _as_texts(rows: DataFrame, limit: int) -> tuple[str, ...]:
     names = [name for name in rows.columns if not internal(name)]
     shown = rows.select(F.to_json(F.struct(*[col(name) for name in names]), {"ignoreNullFields": "false"}))
     return tuple(row[0] for row in shown.take(limit))
+
+
+def _moment(batch: int, system_time: dt.datetime, event_time: dt.datetime | None) -> Moment:
+    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
+        raise BatchError(
+            f"{batch!r} is not a batch's number",
+            code="invalid_options",
+            hint="batches are numbered 1, 2, 3 without gaps: a 0 would read as a batch that the table has already",
+        )
+    return Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
 
 
 def _utc(time: dt.datetime) -> dt.datetime:

@@ -1,0 +1,38 @@
+"""G1, G2: what a batch's number and times may be."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import lakebed as lb
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOW = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("moment", "told"),
+    [
+        ({"batch": 0, "system_time": NOW}, "0 is not a batch's number"),
+        ({"batch": -1, "system_time": NOW}, "-1 is not a batch's number"),
+        ({"batch": "1", "system_time": NOW}, "'1' is not a batch's number"),
+        ({"batch": True, "system_time": NOW}, "True is not a batch's number"),
+        ({"batch": 1, "system_time": NOW.replace(tzinfo=None)}, "has no zone"),
+        ({"batch": 1, "system_time": NOW, "event_time": NOW.replace(tzinfo=None)}, "has no zone"),
+    ],
+)
+def test_G1_a_batch_that_cannot_be_is_refused_and_not_taken_for_an_old_one(
+    spark: SparkSession, tmp_path: Path, moment: dict[str, Any], told: str
+) -> None:
+    table = lb.table(spark, str(tmp_path / "t"), feed=lb.Append(), history=lb.Log())
+    for act in (table.apply, table.preview):
+        with pytest.raises(lb.LakebedError, match=told) as error:
+            act(spark.range(1).toDF("id"), **moment)
+        assert error.value.code == "invalid_options"
+    assert not (tmp_path / "t").exists()
