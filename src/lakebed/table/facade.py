@@ -357,7 +357,7 @@ def _as_texts(rows: DataFrame, limit: int) -> tuple[str, ...]:
     return tuple(row[0] for row in shown.take(limit))
 
 
-def _moment(batch: int, system_time: dt.datetime, event_time: dt.datetime | None) -> Moment:
+def _moment(batch: object, system_time: dt.datetime, event_time: dt.datetime | None) -> Moment:
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         raise BatchError(
             f"{batch!r} is not a batch's number",
