@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.conformance.cases import Batch, Case
+from tests.conformance.cases import Batch, Case, times_declared
 from tests.conformance.checks import Failed
 from tests.conformance.compare import Table
 from tests.conformance.frames import collected, frame, moment
@@ -42,6 +42,8 @@ class ByEngine:
         self._open()
 
     def _open(self) -> None:
+        if self.feed.get("kind") not in _FEEDS or self.history.get("kind") not in _HISTORIES:
+            raise Failed("invalid_options", {}, "no such kind")
         try:
             self.opened = open_table(
                 self.spark,
@@ -58,6 +60,8 @@ class ByEngine:
             self.history |= batch.get("history", {})
             self._open()
         event_time = moment(batch["event_time"]) if "event_time" in batch else None
+        if event_time is None and times_declared(self.case):
+            event_time = moment(batch["system_time"])
         rows = frame(self.spark, batch["rows"], ddl)
         try:
             report = self.opened.apply(
@@ -72,10 +76,10 @@ class ByEngine:
         return report.as_dict()
 
     def table(self) -> Table:
-        found = self._read(str(self.path))
-        if self.history["kind"] != "log" or not found.rows:
+        found, history = self._read(str(self.path)), self.case["history"]  # changed options are refused
+        if history["kind"] != "log" or not found.rows:
             return found
-        offset = (self.history.get("rename") or {}).get("offset", "offset")
+        offset = (history.get("rename") or {}).get("offset", "offset")
         return Table(sorted(found.rows, key=lambda row: row[offset]), found.kinds)
 
     def state(self) -> Table:

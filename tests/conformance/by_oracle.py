@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from tests.conformance.cases import Batch, Case, times_declared
@@ -44,4 +45,12 @@ class ByOracle:
 
     def _typed(self, rows: Sequence[Mapping[str, Any]]) -> Table:
         kinds = dict.fromkeys((name.lower() for row in rows for name in row), "")
+        kinds |= {
+            name.lower(): _kind(value) for row in rows for name, value in row.items() if value is not None
+        }
         return Table(rows, kinds | {name: kind for name, (_, kind) in self.model.schema.columns.items()})
+
+
+def _kind(value: Any) -> str:
+    """Of a column that the rows do not have: valid_from and valid_to may be made of any."""
+    return {Decimal: "decimal", float: "double"}.get(type(value), "")

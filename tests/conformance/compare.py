@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -67,7 +67,7 @@ _PLAIN: dict[type, Callable[[Any, str], Any]] = {
     bool: lambda value, _: str(value).lower(),
     datetime: lambda value, _: _instant(value),
     date: lambda value, _: value.isoformat(),
-    Decimal: lambda value, _: value.normalize(),
+    Decimal: lambda value, _: value.normalize(Context(prec=76)),
     float: _number,
 }
 

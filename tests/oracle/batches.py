@@ -11,7 +11,7 @@ from typing import Any
 from tests.oracle.conditions import condition
 from tests.oracle.events import Event, Values
 from tests.oracle.options import Options, lower, own_columns
-from tests.oracle.values import Value, cast, meet, read_ddl, read_time, read_value
+from tests.oracle.values import Value, cast, in_turn, meet, read_ddl, read_time, read_value
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, not a failure
@@ -141,7 +141,7 @@ class Reader:
         kind = self._kind(row) or "upsert"
         event_time = moment(row[self.event_time]) if self.event_time else read.time
         if self.order_by:
-            order: tuple[Any, ...] = tuple(row[name] for name in self.order_by)
+            order: tuple[Any, ...] = tuple(in_turn(row[name]) for name in self.order_by)
         elif self.snapshot:
             order = (read.number,)
         elif self.feed["kind"] in ("append", "ledger"):

@@ -23,7 +23,7 @@ from tests.oracle.histories import (
     versions,
 )
 from tests.oracle.options import Options, lower, own_columns, refusal, remembered
-from tests.oracle.values import read_time
+from tests.oracle.values import in_turn, read_time
 
 Row = dict[str, Any]
 __all__ = ["Model", "Outcome", "Refused"]
@@ -118,7 +118,7 @@ class Model:
                 known, [*events, *truncates], self.delivered.last_entry.get(key), self.winner
             )
         shown = set()
-        for place, entries in sorted(placed, key=lambda item: item[0]):
+        for place, entries in sorted(placed, key=lambda item: in_turn(item[0])):
             self.delivered.log += entries
             shown.add((entries[-1].key, place[0]))
             self.delivered.last_entry[entries[-1].key] = entries[-1]

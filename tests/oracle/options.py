@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 Options = Mapping[str, Any]
@@ -42,6 +43,14 @@ _CHOICES = {
 _DELETES = {"current": ("flag",), "versions": ("close", "flag", "mark", "ignore")}
 _FREE = {"allow_empty", "max_delete_fraction", "on_bad_rows", "on_missing_column", "on_modified", "on_stale"}
 _DEFAULTS = {"deletes": "close", "end": "exclusive", "open_end": "9999-12-31"}
+_NAMES = {
+    *(
+        f"feed.{name}"
+        for name in ("key", "order_by", "except_columns", "compare", "scope", "event_time", "present_columns")
+    ),
+    *(f"history.{name}" for name in ("track", "track_except", "valid_from")),
+    "feed.ignore_nulls",
+}
 
 OWN_COLUMNS = {
     "log": ("offset", "op", "system_time", "event_time"),
@@ -57,13 +66,22 @@ def refusal(feed: Options, history: Options) -> str | None:
         return "invalid_options"
     if kept not in PAIRS[kind]:
         return "unsupported_combination"
+    own = [name.lower() for name in OWN_COLUMNS[kept] or ("is_deleted",)]
+    rename = {name.lower(): other for name, other in (history.get("rename") or {}).items()}
+    names = lower(rename.get(name, name) for name in own)
+    flag = history.get("flag")
     wrong = (
         set(feed) - _FEEDS[kind],
         set(history) - _HISTORIES[kept],
         kind != "append" and not feed.get("key"),
         any(feed.get(name, choices[0]) not in choices for name, choices in _CHOICES.items() if name != "end"),
         history.get("end", "exclusive") not in _CHOICES["end"],
-        "deletes" in history and history["deletes"] not in _DELETES[kept],
+        "deletes" in history and history["deletes"] not in _DELETES.get(kept, ()),
+        len({*lower(feed.get("key"))}) < len(feed.get("key") or ()),
+        {*lower(feed.get("key"))} & {*lower(feed.get("except_columns"))},
+        set(rename) - set(own) or len(set(names)) < len(names),
+        flag is not None and (len(flag) != 2 or flag[0] == flag[1]),
+        not _is_day(history.get("initial_valid_from")),
         feed.get("ignore_nulls") and feed.get("present_columns"),
         history.get("track") is not None and history.get("track_except") is not None,
         not 0 <= (feed.get("max_delete_fraction") or 0) <= 1,
@@ -71,12 +89,25 @@ def refusal(feed: Options, history: Options) -> str | None:
     return "invalid_options" if any(wrong) else None
 
 
+def _is_day(initial: Any) -> bool:
+    at = initial.get("at") if isinstance(initial, Mapping) else initial
+    try:
+        return at is None or bool(date.fromisoformat(str(at)[:10]))
+    except ValueError:
+        return False
+
+
 def remembered(feed: Options, history: Options) -> dict[str, Any]:
     """What may not change once the table exists (G9)."""
     kept = {f"feed.{name}": value for name, value in feed.items() if name not in _FREE}
-    return kept | {
-        f"history.{name}": value for name, value in history.items() if _DEFAULTS.get(name) != value
-    }
+    kept |= {f"history.{name}": value for name, value in history.items() if _DEFAULTS.get(name) != value}
+    return {name: _without_case(value) if name in _NAMES else value for name, value in kept.items()}
+
+
+def _without_case(names: Any) -> Any:
+    if isinstance(names, str):
+        return names.lower()
+    return lower(names) if isinstance(names, list) else names
 
 
 def own_columns(history: Options) -> dict[str, str]:

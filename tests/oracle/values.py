@@ -63,6 +63,15 @@ def read_value(value: Any, kind: str) -> Value:
     return value if reader is None else reader(value)
 
 
+def in_turn(value: Value) -> Value:
+    """The value as it is sorted: NaN is the greatest of numbers, as Spark has it."""
+    if isinstance(value, tuple):
+        return tuple(in_turn(part) for part in value)
+    if isinstance(value, float):
+        return (True, 0.0) if math.isnan(value) else (False, value)
+    return value
+
+
 def _read_double(value: Any) -> float:
     number = float(value)
     return math.nan if math.isnan(number) else number

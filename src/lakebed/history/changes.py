@@ -124,9 +124,9 @@ def carry(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
     )
 
     def carried(f: StructField) -> Column:
-        sets = F.col(SETS).isNull() | F.array_contains(F.col(SETS), f.name.lower())
-        if f.name in shape.key:
-            sets = F.lit(True)
+        sets = F.lit(True)
+        if f.name.lower() in shape.optional:
+            sets = F.col(SETS).isNull() | F.array_contains(F.col(SETS), f.name.lower())
         value = F.when((F.col(KIND) == UPSERT) & sets, F.struct(field(ROW, f.name).alias("v")))
         return F.last(value, ignorenulls=True).over(so_far)
 

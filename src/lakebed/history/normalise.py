@@ -34,6 +34,7 @@ from lakebed.history.columns import (
     TRUNCATE,
     UPSERT,
     col,
+    find,
     key_names,
 )
 from lakebed.history.hashing import row_hash
@@ -63,6 +64,7 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     Conditions of the feed see the batch's own columns. `rows` may carry what a source tells of a row (file, line,
     position, raw text, why it could not be read).
     """
+    rows = _with_missing(rows, shape)
     given = set(rows.columns)
     marked = rows.withColumns(
         {
@@ -81,7 +83,9 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     changes = changes.withColumns({FROM: _valid_from(shape, moment), ORDER: _order(shape, moment)})
     changes = changes.withColumns({REASON: _reason(shape), SETS: _sets(shape)})
     if shape.partial:
-        changes = changes.withColumns({f.name: _if_set(f) for f in shape.data if f.name not in shape.key})
+        changes = changes.withColumns(
+            {f.name: _if_set(f) for f in shape.data if f.name.lower() in shape.optional}
+        )
     values = [(f, col(f.name)) for f in shape.data]
     keeps = shape.feed.on_missing_column == "keep"
     compared = [(f, col(f.name)) for f in shape.compared if not keeps or f.name in shape.sources]
@@ -98,6 +102,17 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
         )  # a hash is dear
         changes = changes.withColumns(dict(zip((SAME1, SAME2), same, strict=True)))
     return changes.drop("_lb_event_raw", BAD)
+
+
+def _with_missing(rows: DataFrame, shape: Shape) -> DataFrame:
+    """G9: what the table knows and the batch lacks is NULL, also for conditions (F5); so is what is used and not stored."""
+    given = {name.lower() for name in rows.columns}
+    missing: dict[str, Column] = {
+        name: F.lit(None) for name in shape.feed.except_columns if name.lower() not in given
+    }
+    known = (f for f in shape.columns if f.name.lower() not in given)
+    missing |= {f.name: F.lit(None).cast(f.dataType) for f in known}
+    return rows.withColumns(missing) if missing else rows
 
 
 def usable(changes: DataFrame) -> DataFrame:
@@ -149,8 +164,8 @@ def _event_time(shape: Shape, moment: Moment) -> Column:
     declared = shape.feed.event_time_column
     if shape.event_time is None or declared is None:
         return moment.time
-    source = shape.sources[shape.event_time]
-    return spark_time(col(source), declared.format)
+    source = shape.sources.get(shape.event_time)
+    return spark_time(col(source), declared.format) if source else F.lit(None).cast("timestamp")
 
 
 def _valid_from(shape: Shape, moment: Moment) -> Column:
@@ -186,16 +201,16 @@ def _order(shape: Shape, moment: Moment) -> Column:
 
 
 def _reason(shape: Shape) -> Column:
-    """The first reason why a row is bad, or NULL: unreadable, unknown operation, then order, key, time (G5)."""
+    """The first reason why a row is bad, or NULL: unreadable, order, key, time, unknown operation (G5)."""
     upsert = F.col(KIND) == UPSERT
     truncate = F.coalesce(F.col(KIND) == TRUNCATE, F.lit(False))
-    reason = F.when(F.col(BAD).isNotNull(), F.col(BAD)).when(F.col(KIND).isNull(), F.lit("unknown_operation"))
-    reason = reason.when(_any_null(shape.order), F.lit("null_order"))
+    reason = F.when(F.col(BAD).isNotNull(), F.col(BAD)).when(_any_null(shape.order), F.lit("null_order"))
     reason = reason.when(~truncate & _any_null(shape.key), F.lit("null_key"))
     if shape.event_time is not None:
         reason = reason.when(F.col(EVENT_TIME).isNull(), F.lit("null_event_time"))
     if shape.from_column is not None:
         reason = reason.when(upsert & F.col(FROM).isNull(), F.lit("null_event_time"))
+    reason = reason.when(F.col(KIND).isNull(), F.lit("unknown_operation"))
     return F.when(F.col(KIND) == IGNORED, F.lit(None).cast("string")).otherwise(reason)
 
 
@@ -207,16 +222,20 @@ def _any_null(names: tuple[str, ...]) -> Column:
 
 
 def _sets(shape: Shape) -> Column:
-    """F6: the lower-cased names of the columns that a change sets; NULL means all of them."""
+    """F6: the lower-cased names of the columns that a change sets, of those that it may leave unset; NULL means all of them, also
+    of those that the table gets later."""
     none = F.lit(None).cast("array<string>")
     if not shape.partial:
         return none
     feed = shape.feed
-    free = [f.name for f in shape.data if f.name not in shape.key]
-    arrived = [name for name in free if name in shape.sources] if feed.on_missing_column == "keep" else free
-    whole = none if len(arrived) == len(free) else _names(arrived)
+    free = [f.name for f in shape.data if f.name.lower() in shape.optional]
+    keeps = feed.on_missing_column == "keep"
+    arrived = [name for name in free if name in shape.sources] if keeps else free
+    whole = _names(arrived) if keeps else none
     if isinstance(feed, (Updates, Changes)) and feed.present_columns:
-        named = shape.names([feed.present_columns])[0]
+        named = find(feed.present_columns, shape.sources)
+        if named is None:
+            return F.when(F.col(KIND) == UPSERT, whole)
         listed = F.transform(col(named), F.lower)
         legal = F.array_sort(F.array_distinct(F.filter(listed, lambda name: name.isin(*_lower(arrived)))))
         value = F.when(col(named).isNull(), whole).otherwise(legal)
@@ -247,6 +266,6 @@ def _lower(names: list[str]) -> list[str]:
 
 
 def _if_set(f: StructField) -> Column:
-    """The value where the change sets it: what an unset column holds is no part of the event."""
+    """The value where the change sets it: what an unset column holds is no part of the event. For a column that may be unset."""
     unset = F.col(SETS).isNotNull() & ~F.array_contains(F.col(SETS), f.name.lower())
     return F.when(unset, F.lit(None).cast(f.dataType)).otherwise(col(f.name))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql.types import (
@@ -86,6 +86,24 @@ class Shape:
         return isinstance(feed, (Snapshot, Ledger)) and feed.on_missing_column == "keep"
 
     @property
+    def ignores_deletes(self) -> bool:
+        """V5: deletes and truncates do nothing at all."""
+        return isinstance(self.history, Versions) and self.history.deletes == "ignore"
+
+    @property
+    def optional(self) -> frozenset[str]:
+        """F6: the lower-cased names of the columns that a change may leave unset. Any other column that an event lacks, because the
+        table got it later, is NULL in it (G9)."""
+        if not self.partial:
+            return frozenset()
+        feed = self.feed
+        free = {f.name.lower() for f in self.data if f.name not in self.key}
+        nulls_keep = feed.ignore_nulls if isinstance(feed, (Updates, Changes)) else False
+        if isinstance(nulls_keep, bool) or feed.on_missing_column == "keep":
+            return frozenset(free)
+        return frozenset(free & {name.lower() for name in nulls_keep})
+
+    @property
     def order_type(self) -> StructType:
         if self.order:
             parts = [StructField(f"o{i}", self.field(name).dataType) for i, name in enumerate(self.order)]
@@ -148,11 +166,11 @@ def shape_of(
     given = [f for f in incoming if f.name not in FROM_SOURCE]
     _refuse_names(given)
     excepted = {name.lower() for name in feed.except_columns}
-    columns, sources, widened = _merge_columns(given, known, _unchangeable(feed))
-    event_time = _event_time_column(feed, columns)
+    event_time = _event_time_column(feed, given)
     if event_time and isinstance(history, Log) and same(event_time.name, history.own("event_time")):
-        columns = [StructField(f.name, TimestampType()) if f is event_time else f for f in columns]
-        widened = [f for f in widened if f.name != event_time.name]
+        # L1: it is the log's own column, a timestamp, whatever the batch has.
+        given = [StructField(f.name, TimestampType()) if f is event_time else f for f in given]
+    columns, sources, widened = _merge_columns(given, known, feed, history)
     data = tuple(f for f in columns if f.name.lower() not in excepted)
     _require(feed, history, columns, sources, data)
     _refuse_own_names(data, history, event_time.name if event_time else None)
@@ -164,7 +182,7 @@ def shape_of(
         data=data,
         sources=sources,
         widened=tuple(widened),
-        event_time=event_time.name if event_time else None,
+        event_time=(find(event_time.name, sources) or event_time.name) if event_time else None,
         from_column=from_column,
         from_type=from_type,
     )
@@ -200,9 +218,11 @@ def _unchangeable(feed: Feed) -> set[str]:
 
 
 def _merge_columns(
-    given: Sequence[StructField], known: Known, unchangeable: set[str]
+    given: Sequence[StructField], known: Known, feed: Feed, history: History
 ) -> tuple[list[StructField], dict[str, str], list[StructField]]:
     """The table's columns first, then the new ones; which column of the batch each comes from; which widen."""
+    unchangeable = _unchangeable(feed)
+    needed = unchangeable | {name.lower() for name, _, _ in _needed_columns(feed, history)}
     columns: list[StructField] = []
     sources: dict[str, str] = {}
     widened: list[StructField] = []
@@ -210,7 +230,9 @@ def _merge_columns(
     for old in (*known.data, *known.kept):
         new = arriving.pop(old.name.lower(), None)
         kind: DataType | None = old.dataType
-        if new is not None:
+        spare = old in known.kept and old.name.lower() not in needed
+        if new is not None and not (spare and reconcile(old.dataType, new.dataType) is None):
+            # (The journal is not worth a batch: what nothing but a condition needs, and is of another type now, is NULL there.)
             sources[old.name] = new.name
             kind = reconcile(old.dataType, new.dataType)
             if kind is None or (
@@ -248,10 +270,11 @@ def _require(
         for name in getattr(feed, option, ()):
             if find(name, sources) is None:
                 raise _missing(name, f"is named in {option}", code)
-    for name, why in _needed_columns(feed, history).items():
-        if find(name, sources) is None:
-            raise _missing(name, why, "missing_column")
     stored = [f.name for f in columns]
+    for name, why, unseen in _needed_columns(feed, history):
+        legal = feed.on_missing_column != "fail" and find(name, [*stored, *unseen]) is not None
+        if find(name, sources) is None and not legal:
+            raise _missing(name, why, "missing_column")
     for option, names in _column_lists(feed, history).items():
         for name in names:
             if find(name, stored) is None:
@@ -264,15 +287,15 @@ def _require(
             )
 
 
-def _needed_columns(feed: Feed, history: History) -> dict[str, str]:
-    needed: dict[str, str] = {}
+def _needed_columns(feed: Feed, history: History) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Columns that options name, why, and where else than in the table a name proves that it is no slip of the pen: a batch may
+    lack such a column, which is NULL then (G9). The type of valid_from must be known."""
     if feed.event_time_column:
-        needed[feed.event_time_column.column] = "is the declared event time"
+        yield feed.event_time_column.column, "is the declared event time", feed.except_columns
     if isinstance(history, Versions) and history.valid_from:
-        needed[history.valid_from] = "is named in valid_from"
+        yield history.valid_from, "is named in valid_from", ()
     if isinstance(feed, (Updates, Changes)) and feed.present_columns:
-        needed[feed.present_columns] = "is named in present_columns"
-    return needed
+        yield feed.present_columns, "is named in present_columns", feed.except_columns
 
 
 def _column_lists(feed: Feed, history: History) -> dict[str, Sequence[str]]:
@@ -295,13 +318,15 @@ def _missing(name: str, why: str, code: str) -> BatchError:
     )
 
 
-def _event_time_column(feed: Feed, columns: Sequence[StructField]) -> StructField | None:
+def _event_time_column(feed: Feed, given: Sequence[StructField]) -> StructField | None:
+    """G3: the declared one, also where the batch lacks it."""
     declared = feed.event_time_column
     if declared is None:
         return None
-    column = next((f for f in columns if same(f.name, declared.column)), None)
-    timely = (TimestampType, DateType, TimestampNTZType)
-    if column is not None and declared.format is None and not isinstance(column.dataType, timely):
+    column = next((f for f in given if same(f.name, declared.column)), None)
+    if column is None:
+        return StructField(declared.column, TimestampType())
+    if declared.format is None and not _time_fits(column.dataType):
         raise BatchError(
             f"the event time column {column.name!r} is {column.dataType.simpleString()}, and no format is declared",
             code="incompatible_type",
@@ -348,8 +373,14 @@ def _valid_from(
             name = feed.order_by[0]
     column = next((f for f in columns if name and same(f.name, name)), None)
     kind: DataType = column.dataType if column else TimestampType()
+    if history.initial is not None and not _time_fits(kind):
+        raise BatchError(
+            f"initial_valid_from is a time, and valid_from is {kind.simpleString()}",
+            code="invalid_options",
+            hint="name a date or timestamp column in valid_from, or take initial_valid_from out",
+        )
     if history.end == "inclusive_day":
-        if not isinstance(kind, (DateType, TimestampType, TimestampNTZType)):
+        if not _time_fits(kind):
             raise BatchError(
                 f"end: inclusive_day needs dates or times, and valid_from is {kind.simpleString()}",
                 code="invalid_options",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     ByteType,
     DataType,
     DateType,
@@ -24,12 +25,13 @@ from pyspark.sql.types import (
 
 _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 _INTEGERS = tuple(_DIGITS)
-_ATOMIC_AS_TEXT = (*_INTEGERS, DecimalType, DateType)
+# Not timestamps: what they are as text depends on the session's zone.
+_AS_TEXT = (*_INTEGERS, DecimalType, FloatType, DoubleType, BooleanType, DateType, TimestampNTZType)
 
 
 def reconcile(table: DataType, incoming: DataType) -> DataType | None:
-    """The table's type from now on: its own, where `incoming` is cast to it without loss; `incoming`, where the
-    table's widens to it within its family; None where neither holds."""
+    """The table's type from now on: its own, where `incoming` upcasts to it; `incoming`, where the table's widens to it
+    within its family; None where neither holds."""
     table, incoming = plain(table), plain(incoming)
     if table == incoming or isinstance(incoming, NullType) or _upcasts(incoming, table):
         return table
@@ -61,20 +63,25 @@ def _family(kind: DataType) -> str | None:
 
 
 def _upcasts(narrow: DataType, wide: DataType) -> bool:
-    """Every value of `narrow` is a value of `wide`."""
+    """As Spark has it: whole numbers into all wider numbers, anything simple into text, and so inside arrays and maps."""
+    if isinstance(wide, StringType):
+        return isinstance(narrow, _AS_TEXT)
     digits = _DIGITS.get(type(narrow))
     if digits is not None:
         return (
             digits <= _DIGITS.get(type(wide), -1)
-            or (isinstance(wide, DoubleType) and digits <= 10)
-            or (isinstance(wide, FloatType) and digits <= 5)
+            or isinstance(wide, (FloatType, DoubleType))
             or (isinstance(wide, DecimalType) and wide.precision - wide.scale >= digits)
-            or isinstance(wide, StringType)
         )
     if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
         return wide.scale >= narrow.scale and wide.precision - wide.scale >= narrow.precision - narrow.scale
-    if isinstance(narrow, DateType):
-        return isinstance(wide, (TimestampType, TimestampNTZType, StringType))
-    if isinstance(narrow, FloatType):
-        return isinstance(wide, DoubleType)
-    return isinstance(narrow, _ATOMIC_AS_TEXT) and isinstance(wide, StringType)
+    if isinstance(narrow, ArrayType) and isinstance(wide, ArrayType):
+        return _fits(narrow.elementType, wide.elementType)
+    if isinstance(narrow, MapType) and isinstance(wide, MapType):
+        return narrow.keyType == wide.keyType and _fits(narrow.valueType, wide.valueType)
+    timely = isinstance(narrow, DateType) and isinstance(wide, (TimestampType, TimestampNTZType))
+    return timely or (isinstance(narrow, FloatType) and isinstance(wide, DoubleType))
+
+
+def _fits(narrow: DataType, wide: DataType) -> bool:
+    return narrow == wide or _upcasts(narrow, wide)

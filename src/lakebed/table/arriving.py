@@ -30,6 +30,7 @@ from lakebed.history.columns import (
     ROW,
     SEED,
     TRUNCATE,
+    UPSERT,
     col,
     null_row,
     with_key,
@@ -54,15 +55,18 @@ def plan_append(ctx: Context, rows: DataFrame, *, size: Size) -> WritePlan:
     return WritePlan(counts={}, appended=appended, next_number=next_number)
 
 
-def plan_arriving(ctx: Context, rows: DataFrame, *, size: Size, truncates: bool) -> WritePlan:
-    """F4, F5 by arrival: each row is an event above all that is known."""
+def plan_arriving(ctx: Context, rows: DataFrame, *, size: Size, deletes: int, truncates: int) -> WritePlan:
+    """F4, F5 by arrival: each row is an event above all that is known. `deletes` and `truncates` are the counts of those."""
+    plan = WritePlan(counts={})
+    if ctx.shape.ignores_deletes:
+        rows = rows.where(F.col(KIND) == UPSERT)
+        plan.counts["unchanged"], truncates = deletes + truncates, 0
     good = with_row(events_of(rows, ctx.shape), ctx.shape)
     events = good.where(F.col(KIND) != TRUNCATE)
     keys = None if truncates else events.select(*ctx.keys)
     seeds = ctx.seeds(keys, size=size)
     line = seed_columns(events, ctx.shape)
     line = line if seeds is None else line.unionByName(seeds)
-    plan = WritePlan(counts={})
     if truncates:
         marks, _ = ctx.staging.write(good.where(F.col(KIND) == TRUNCATE), "truncates")
         line = seed_columns(

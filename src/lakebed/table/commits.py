@@ -73,12 +73,12 @@ def write_rejected(tables: Tables, rows: DataFrame, batch: int, attempt: str) ->
         tables.rejected.append(rows, Commit(batch, attempt))
 
 
-def written_tables(tables: Tables, plan: WritePlan) -> list[str]:
-    """Which tables a batch writes besides the truth."""
+def written_tables(tables: Tables, plan: WritePlan, *, grows: bool) -> list[str]:
+    """Which tables a batch writes besides the truth. `grows`: it brings a new column, which the table gets in any case (G9)."""
     named = {"heads": plan.heads, "state": plan.state}
     names = [name for name, rows in named.items() if rows is not None and not rows.is_empty]
     if tables.truth != "target" and (
-        plan.appended is not None or (plan.target is not None and not plan.target.is_empty)
+        grows or plan.appended is not None or (plan.target is not None and not plan.target.is_empty)
     ):
         names.append("target")
     return names

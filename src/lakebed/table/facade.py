@@ -28,6 +28,7 @@ from lakebed.table.planning import Planned, planned
 from lakebed.table.reading import Reading
 from lakebed.table.report import BatchReport, Preview
 from lakebed.table.rolling_forward import before_at, rolled_forward
+from lakebed.table.validation import refuse_conditions
 from lakebed.tables.ahead import reading_ahead
 from lakebed.tables.delta import Commit
 from lakebed.tables.place import Place
@@ -53,6 +54,7 @@ def table(
     Nothing is written before the first batch. Opening one that a crash left halfway finishes its batch first.
     """
     check_combination(feed, history)
+    refuse_conditions(feed)
     return Table(
         spark,
         Place(name_or_path),
@@ -300,8 +302,9 @@ class Table(Reading):
         report = self._report(found)
         attempt = uuid.uuid4().hex
         self._write_rejected(found, attempt)
-        writes = commits.written_tables(self.tables, plan)
         first = book.last_batch == 0
+        grows = not first and len(shape.data) > len(book.known.data)
+        writes = commits.written_tables(self.tables, plan, grows=grows)
         facts = commits.facts_of(
             moment,
             report.as_dict(),

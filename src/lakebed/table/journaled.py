@@ -80,17 +80,13 @@ class Sorted:
         return self.new_truncates is not None
 
 
-def ignores_deletes(shape: Shape) -> bool:
-    return isinstance(shape.history, Versions) and shape.history.deletes == "ignore"
-
-
 def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, truncates: int) -> Sorted:
     """Normalised rows → `Sorted`. `total`, `deletes` and `truncates` are their counts."""
     # Once parted by key, all that follows finds the events of a key together.
     events = distinct_events(events_of(rows, ctx.shape).repartition(*ctx.keys), ctx.keys)
     passed_over = None
     unchanged = 0
-    if ignores_deletes(ctx.shape) and deletes + truncates:
+    if ctx.shape.ignores_deletes and deletes + truncates:
         passed_over = events.where(F.col(KIND) != UPSERT)
         events, unchanged, truncates = events.where(F.col(KIND) == UPSERT), deletes + truncates, 0
     sorted_ = sort_events(ctx, events, size=Size(total), has_truncates=truncates > 0)
@@ -101,7 +97,7 @@ def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, trunc
 def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: bool) -> Sorted:
     """Distinct events → `Sorted`."""
     marks = None
-    if getattr(ctx.shape.feed, "truncate_when", None) and not ignores_deletes(ctx.shape):
+    if getattr(ctx.shape.feed, "truncate_when", None) and not ctx.shape.ignores_deletes:
         marks = _truncates(ctx, events)
     keyed = events.where(F.col(KIND) != TRUNCATE)
     keys = None if has_truncates else keyed.select(*ctx.keys)
@@ -319,7 +315,7 @@ def journal_events(ctx: Context, rows: DataFrame) -> DataFrame:
     ]
     events = with_key(rows.select(*columns, *_OF_AN_EVENT, BUCKET), shape.key)
     events = events.withColumn(CARRIED, pack(shape.columns)).select(*ctx.keys, *_OF_AN_EVENT, BUCKET, CARRIED)
-    return events.where(F.col(KIND) == UPSERT) if ignores_deletes(shape) else events
+    return events.where(F.col(KIND) == UPSERT) if shape.ignores_deletes else events
 
 
 def journal_of(ctx: Context, keys: DataFrame | None, *, size: Size) -> DataFrame:

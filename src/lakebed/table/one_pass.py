@@ -17,7 +17,7 @@ from lakebed.history.columns import GONE, with_key
 from lakebed.history.normalise import usable
 from lakebed.manifest import Changes, Log, Versions
 from lakebed.table.context import Context, Size, WritePlan
-from lakebed.table.journaled import as_journal, ignores_deletes, line_counts, line_of, tallied
+from lakebed.table.journaled import as_journal, line_counts, line_of, tallied
 from lakebed.table.refolding import newer_than_heads, tap, tapped
 from lakebed.table.write_sets import Staged, current_write_set, heads_beside, versions_write_set
 from lakebed.tables.staging import watched
@@ -29,7 +29,7 @@ def fits_one_pass(ctx: Context, *, size: Size, refolded: bool) -> bool:
     feed = ctx.shape.feed
     if refolded or isinstance(ctx.shape.history, Log) or not (size.few or ctx.live is None):
         return False
-    return not isinstance(feed, Changes) or not (feed.truncate_when or ignores_deletes(ctx.shape))
+    return not isinstance(feed, Changes) or not (feed.truncate_when or ctx.shape.ignores_deletes)
 
 
 def fold_in_one_pass(

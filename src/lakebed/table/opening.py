@@ -93,7 +93,8 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Se
     newest = tables.newest
     timed = bool(recorded["event_time_declared"])
     wanted = settings_for(feed, history, partitions, timed=timed)
-    if recorded != wanted and newest.batch > 0:
+    # The table that the wanted settings take for the truth may be another one than the recorded ones did.
+    if recorded != wanted and max(tables.target.head().batch, tables.journal.head().batch) > 0:
         raise _changed(tables.target.place.text, recorded, wanted)
     return Book(
         exists=True,

@@ -20,9 +20,11 @@ from lakebed.tables.delta import quote_text
 
 
 def partition_columns(partitions: Sequence[Partition], shape: Shape) -> list[str]:
-    """Their names as the table writes them; of versions, the open ones lie apart from the others."""
+    """Their names as the table writes them; of versions, the open ones lie apart from the others. (Not if a text that tells them
+    apart is empty: as the value of a partition that would be NULL.)"""
     names = partition_names(partitions, shape)
-    return [shape.history.own("is_current"), *names] if isinstance(shape.history, Versions) else names
+    apart = isinstance(shape.history, Versions) and "" not in (shape.history.flag or ())
+    return [shape.history.own("is_current"), *names] if apart else names
 
 
 def partition_names(partitions: Sequence[Partition], shape: Shape) -> list[str]:

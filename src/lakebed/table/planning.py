@@ -64,7 +64,9 @@ def planned(
     elif isinstance(feed, Ledger):
         plan = plan_ledger(ctx, usable(rows), size=size)
     else:
-        plan = plan_arriving(ctx, usable(rows), size=size, truncates=bool(counts["truncates"]))
+        plan = plan_arriving(
+            ctx, usable(rows), size=size, deletes=int(counts["deletes"]), truncates=int(counts["truncates"])
+        )
     return Planned(ctx, plan, rows, counts)
 
 

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructField
 
 from lakebed.history import current, log, versions
 from lakebed.history.changes import (
+    EVENT_COLUMNS,
     UNCHANGED,
     collapse,
     distinct_events,
@@ -19,7 +20,6 @@ from lakebed.history.changes import (
 )
 from lakebed.history.columns import (
     BATCH,
-    CARRIED,
     CLOSED,
     COPIES,
     DEAD_HEAD,
@@ -100,7 +100,7 @@ def _new_events(sorted_: Sorted) -> DataFrame:
 def _all_events(ctx: Context, sorted_: Sorted) -> DataFrame:
     """Every event of the keys that are folded anew, old and new, one per order, truncates included; staged."""
     mine = _new_events(sorted_)
-    columns = [*ctx.keys, KIND, ORDER, SETS, EVENT_TIME, FROM, HASH1, HASH2, BATCH, CARRIED, COUNTED]
+    columns = [*ctx.keys, *EVENT_COLUMNS, COUNTED]
     events = mine.select(*columns)
     if ctx.before.journal is not None:
         old = journal_of(ctx, None if sorted_.everything else mine, size=sorted_.size)
@@ -261,13 +261,16 @@ def _fold_log(ctx: Context, sorted_: Sorted, line: DataFrame, plan: WritePlan) -
 def _in_turns(ctx: Context, sorted_: Sorted) -> tuple[DataFrame, DataFrame | None]:
     """Each new event as one that sets the whole row there is after it; and the late ones that change nothing (G7)."""
     keys = ctx.keys
-    new = _new_events(sorted_).where(~F.col(KNOWN))
-    new, _ = ctx.staging.write(new, "new_events")
+    all_new = _new_events(sorted_)
+    new, _ = ctx.staging.write(all_new.where(~F.col(KNOWN)), "new_events")
     events = with_row(new, ctx.shape)
     known = None
     if ctx.before.journal is not None:
         wanted = None if sorted_.everything else new
-        known = with_row(journal_of(ctx, wanted, size=sorted_.size), ctx.shape)
+        old = journal_of(ctx, wanted, size=sorted_.size).select(*keys, *EVENT_COLUMNS)
+        # Those that came again are one event with the earlier ones, with the smallest of their times (G6).
+        again = all_new.where(KNOWN).select(*keys, *EVENT_COLUMNS)
+        known = with_row(distinct_events(old.unionByName(again), keys).drop(COPIES), ctx.shape)
         known, _ = ctx.staging.write(known, "known_events")
     if sorted_.new_truncates is not None:
         events = _with_new_truncates(ctx, sorted_.new_truncates, events, known)

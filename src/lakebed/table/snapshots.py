@@ -142,6 +142,7 @@ def _stage_differences(
         "keys": F.count_if(F.col(_ROWS).isNotNull()),
         "missing": F.count_if(F.col(_ROWS).isNull()),
         "clashes": F.count_if(F.col(_CLASHES)),
+        "all_live": F.count_if(F.col(_LIVE) & ~F.col(_WAS_DEAD)),
         "live": F.count_if(F.col(_LIVE) & ~F.col(_WAS_DEAD) & F.col(_IN_SCOPE)),
         "same": F.count_if((is_ == SAME_) & F.col(_ROWS).isNotNull()),
         **{name: F.count_if(is_ == name) for name in (NEW, CHANGED, GONE_, BACK)},
@@ -270,15 +271,16 @@ def _guard(ctx: Context, found: dict[str, int]) -> None:
             counts={"keys": found["clashes"]},
             hint="a snapshot has one row per key: mend the source, or widen the key",
         )
-    if not found["rows"] and found["live"] and not feed.allow_empty:
+    if not found["rows"] and found["all_live"] and not feed.allow_empty:
         raise BatchError(
-            f"the snapshot is empty, and the table has {found['live']} live keys",
+            f"the snapshot is empty, and the table has {found['all_live']} live keys",
             code="empty_snapshot",
-            counts={"live": found["live"]},
+            counts={"live": found["all_live"]},
             hint="set allow_empty if the source may really be empty",
         )
     limit = feed.max_delete_fraction
-    if limit is not None and found["live"] and found["gone"] > limit * found["live"]:
+    # A quotient rounds to the limit as it is written; a product need not (0.58 of 50 keys is less than 29).
+    if limit is not None and found["live"] and found["gone"] / found["live"] > limit:
         raise BatchError(
             f"{found['gone']} of {found['live']} live keys would vanish, more than {limit:g} of them",
             code="too_many_deletes",

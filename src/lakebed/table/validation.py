@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.errors import BadRowsError, BatchError
+from lakebed.errors import BadRowsError, BatchError, OptionsError
 from lakebed.history.columns import DELETE, FROM, IGNORED, KIND, RAW, REASON, TRUNCATE, col, internal
 from lakebed.history.normalise import Moment, normalise
 from lakebed.history.shape import Shape
@@ -23,6 +23,21 @@ _REASONS = (
     "null_key",
     "null_event_time",
 )
+
+
+def refuse_conditions(feed: AnyFeed) -> None:
+    """F5: a condition that is no SQL is refused when the table is opened. Whether its columns exist, only a batch can tell."""
+    for name in ("ignore_when", "truncate_when", "delete_when", "upsert_when"):
+        condition = getattr(feed, name, None)
+        if condition is None:
+            continue
+        try:
+            F.expr(condition)
+        except ParseException as error:
+            raise OptionsError(
+                f"{name} is not an SQL condition: {condition!r}",
+                hint="write it as after WHERE, such as op = 'D'",
+            ) from error
 
 
 def changes_of(df: DataFrame, shape: Shape, moment: Moment, where: str) -> DataFrame:
