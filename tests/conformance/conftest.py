@@ -1,6 +1,6 @@
 """`pytest tests/conformance --cases DIR`: all cases of a folder, through real Delta tables.
 
-Without the option the seeds' worked examples and one case in a hundred and twenty of `tests/cases` go through Delta, a share that is always the
+Without the option the seeds' worked examples, what is precious, and one case in a hundred and twenty of `tests/cases` go through Delta, a share that is always the
 same one; the oracle has them all, with their properties. (A batch costs seconds of a core, whatever its size.) `make evidence` runs everything.
 """
 
@@ -24,11 +24,13 @@ WORKED_EXAMPLES = (
     "seed_004_cities_retraction",
     "seed_004_cities_snapshot",
 )
+# What would cost a user the table if it broke.
+PRECIOUS = ("settings_order_by_added",)
 
 # What a test gets that asks for one of these: one case after the other.
 SELECTIONS: dict[str, Callable[[Case], bool]] = {
     "case": lambda _case: True,
-    "sampled_case": lambda case: case["name"] in WORKED_EXAMPLES or chosen(case, 120),
+    "sampled_case": lambda case: case["name"] in WORKED_EXAMPLES + PRECIOUS or chosen(case, 120),
     "sampled_property": lambda case: case["name"] == "versions_users_example",
     "ordered_case": converges,
     "stateful_case": has_three_histories,

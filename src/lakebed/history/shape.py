@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql.types import (
@@ -22,9 +22,10 @@ from pyspark.sql.types import (
 )
 
 from lakebed.errors import BatchError
-from lakebed.history.columns import FROM_SOURCE, find, internal, same
+from lakebed.history.batch_columns import needed_columns, refuse_names, refuse_own_names, require_columns
+from lakebed.history.columns import FROM_SOURCE, find, same
 from lakebed.history.types import plain, reconcile
-from lakebed.manifest import Append, Changes, Current, Ledger, Log, Snapshot, Updates, Versions
+from lakebed.manifest import Append, Changes, Ledger, Log, Snapshot, Updates, Versions
 from lakebed.manifest.histories import AnyFeed as Feed
 from lakebed.manifest.histories import AnyHistory as History
 
@@ -164,7 +165,7 @@ def shape_of(
 ) -> Shape:
     """The shape of a table after a batch with these columns; raises `BatchError` where G9 refuses them."""
     given = [f for f in incoming if f.name not in FROM_SOURCE]
-    _refuse_names(given)
+    refuse_names(given)
     excepted = {name.lower() for name in feed.except_columns}
     event_time = _event_time_column(feed, given)
     if event_time and isinstance(history, Log) and same(event_time.name, history.own("event_time")):
@@ -172,8 +173,8 @@ def shape_of(
         given = [StructField(f.name, TimestampType()) if f is event_time else f for f in given]
     columns, sources, widened = _merge_columns(given, known, feed, history)
     data = tuple(f for f in columns if f.name.lower() not in excepted)
-    _require(feed, history, columns, sources, data)
-    _refuse_own_names(data, history, event_time.name if event_time else None)
+    require_columns(feed, history, columns, sources, data)
+    refuse_own_names(data, history, event_time.name if event_time else None)
     from_column, from_type = _valid_from(feed, history, columns, batch_time_declared=batch_time_declared)
     shape = Shape(
         feed=feed,
@@ -191,28 +192,6 @@ def shape_of(
     return shape
 
 
-def _refuse_names(given: Sequence[StructField]) -> None:
-    seen: dict[str, str] = {}
-    for f in given:
-        if not f.name.strip():
-            raise BatchError(
-                "a column has an empty name", code="ambiguous_column", hint="give every column a name"
-            )
-        if internal(f.name):
-            raise BatchError(
-                f"the column {f.name!r} has the prefix of lakebed's internal columns",
-                code="reserved_column",
-                hint="rename it in the source, or leave it out",
-            )
-        if f.name.lower() in seen:
-            raise BatchError(
-                f"the columns {seen[f.name.lower()]!r} and {f.name!r} differ only in case",
-                code="ambiguous_column",
-                hint="names are case-insensitive: rename or leave out one of them",
-            )
-        seen[f.name.lower()] = f.name
-
-
 def _unchangeable(feed: Feed) -> set[str]:
     return {name.lower() for option in ("key", "order_by") for name in getattr(feed, option, ())}
 
@@ -222,7 +201,7 @@ def _merge_columns(
 ) -> tuple[list[StructField], dict[str, str], list[StructField]]:
     """The table's columns first, then the new ones; which column of the batch each comes from; which widen."""
     unchangeable = _unchangeable(feed)
-    needed = unchangeable | {name.lower() for name, _, _ in _needed_columns(feed, history)}
+    needed = unchangeable | {name.lower() for name, _, _ in needed_columns(feed, history)}
     columns: list[StructField] = []
     sources: dict[str, str] = {}
     widened: list[StructField] = []
@@ -259,65 +238,6 @@ def _incompatible(name: str, table: DataType, incoming: DataType, what: str) -> 
     )
 
 
-def _require(
-    feed: Feed,
-    history: History,
-    columns: Sequence[StructField],
-    sources: dict[str, str],
-    data: Sequence[StructField],
-) -> None:
-    for option, code in (("key", "missing_key_column"), ("order_by", "missing_order_column")):
-        for name in getattr(feed, option, ()):
-            if find(name, sources) is None:
-                raise _missing(name, f"is named in {option}", code)
-    stored = [f.name for f in columns]
-    for name, why, unseen in _needed_columns(feed, history):
-        legal = feed.on_missing_column != "fail" and find(name, [*stored, *unseen]) is not None
-        if find(name, sources) is None and not legal:
-            raise _missing(name, why, "missing_column")
-    for option, names in _column_lists(feed, history).items():
-        for name in names:
-            if find(name, stored) is None:
-                raise _missing(name, f"is named in {option}", "missing_column")
-    if feed.on_missing_column == "fail":
-        lost = [f.name for f in data if f.name not in sources]
-        if lost:
-            raise _missing(
-                ", ".join(lost), "is in the table, and on_missing_column is fail", "missing_column"
-            )
-
-
-def _needed_columns(feed: Feed, history: History) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Columns that options name, why, and where else than in the table a name proves that it is no slip of the pen: a batch may
-    lack such a column, which is NULL then (G9). The type of valid_from must be known."""
-    if feed.event_time_column:
-        yield feed.event_time_column.column, "is the declared event time", feed.except_columns
-    if isinstance(history, Versions) and history.valid_from:
-        yield history.valid_from, "is named in valid_from", ()
-    if isinstance(feed, (Updates, Changes)) and feed.present_columns:
-        yield feed.present_columns, "is named in present_columns", feed.except_columns
-
-
-def _column_lists(feed: Feed, history: History) -> dict[str, Sequence[str]]:
-    lists: dict[str, Sequence[str]] = {}
-    if isinstance(feed, Snapshot):
-        lists["compare"] = feed.compare or ()
-        lists["scope"] = feed.scope or ()
-    if isinstance(feed, (Updates, Changes)) and not isinstance(feed.ignore_nulls, bool):
-        lists["ignore_nulls"] = feed.ignore_nulls
-    if isinstance(history, Versions):
-        lists["track"] = history.track or ()
-    return lists
-
-
-def _missing(name: str, why: str, code: str) -> BatchError:
-    return BatchError(
-        f"the column {name!r} {why}, and the batch does not have it",
-        code=code,
-        hint="check the source's columns against the feed's options",
-    )
-
-
 def _event_time_column(feed: Feed, given: Sequence[StructField]) -> StructField | None:
     """G3: the declared one, also where the batch lacks it."""
     declared = feed.event_time_column
@@ -333,31 +253,6 @@ def _event_time_column(feed: Feed, given: Sequence[StructField]) -> StructField 
             hint="declare event_time: {column: …, format: …}, such as '%Y-%m-%d' or epoch_ms",
         )
     return column
-
-
-def _refuse_own_names(data: Sequence[StructField], history: History, event_time: str | None) -> None:
-    own = {history.own(name).lower(): name for name in own_columns(history)}
-    for f in data:
-        if f.name.lower() not in own:
-            continue
-        if (
-            isinstance(history, Log)
-            and own[f.name.lower()] == "event_time"
-            and event_time
-            and same(f.name, event_time)
-        ):
-            continue
-        raise BatchError(
-            f"the column {f.name!r} has the name of one of the table's own columns",
-            code="reserved_column",
-            hint=f"rename: {{{own[f.name.lower()]}: another name}} in the history, or except_columns: [{f.name}]",
-        )
-
-
-def own_columns(history: History) -> Sequence[str]:
-    if isinstance(history, Current):
-        return ("is_deleted",) if history.deletes == "flag" else ()
-    return history.own_columns
 
 
 def _valid_from(

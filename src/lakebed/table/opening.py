@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from lakebed.errors import SettingsChangedError
+from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import FROM, ORDER, internal, same
 from lakebed.history.hashing import RECIPE
-from lakebed.history.shape import Known, Shape, own_columns
+from lakebed.history.shape import Known, Shape
 from lakebed.manifest import Log
 from lakebed.manifest.dataset import Files
 from lakebed.manifest.histories import AnyFeed, AnyHistory

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from lakebed.errors import LakebedError, TableError
+from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import DEAD, EFFECTIVE, col, find, internal
-from lakebed.history.shape import own_columns
 from lakebed.manifest import Append, Log, Versions
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.table.opening import Tables
