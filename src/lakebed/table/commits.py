@@ -7,6 +7,7 @@ number, and are not written again). A crash after it leaves tables that lag; ope
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -30,6 +31,7 @@ from lakebed.history.shape import Shape
 from lakebed.manifest import Log, Versions
 from lakebed.table.context import WritePlan
 from lakebed.table.opening import Tables
+from lakebed.tables.at_once import at_once
 from lakebed.tables.delta import Commit, Head, empty_frame
 from lakebed.tables.replacement import equals, replace
 
@@ -94,17 +96,18 @@ def write_truth(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *
 def write_followers(
     tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, names: Sequence[str], *, first: bool
 ) -> dict[str, Head]:
-    """Bring the named tables to this batch; one that is there already is left as it is."""
-    done: dict[str, Head] = {}
-    for name in names:
+    """Bring the named tables to this batch, at the same time, since none depends on another; one that is there already is left
+    as it is. A crash leaves any of them behind."""
+
+    def write(name: str) -> Head:
         if name == "target":
-            done[name] = write_target(tables, plan, shape, commit, first=first)
-        else:
-            table = tables.named(name)
-            replacement = plan.heads if name == "heads" else plan.state
-            assert replacement is not None
-            done[name] = replace(table, replacement, "", commit, empty=not table.exists())
-    return done
+            return write_target(tables, plan, shape, commit, first=first)
+        table = tables.named(name)
+        replacement = plan.heads if name == "heads" else plan.state
+        assert replacement is not None
+        return replace(table, replacement, "", commit, empty=not table.exists())
+
+    return at_once(tables.target.spark, {name: partial(write, name) for name in names})
 
 
 def write_target(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *, first: bool) -> Head:
