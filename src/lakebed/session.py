@@ -148,6 +148,8 @@ def _everywhere() -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": CATALOG,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
+        # Files come in windows-1252 and others of the encodings that Java knows.
+        "spark.sql.legacy.javaCharsets": "true",
         "spark.ui.showConsoleProgress": "false",
         # Every query is described for listeners, also where nobody looks: the short form saves planning time.
         "spark.sql.ui.explainMode": "simple",
@@ -188,7 +190,8 @@ def _memory_mib() -> int:
 
 def _java_options(java: Java, jars: Sequence[Path], settings: Mapping[str, str], *, short: bool) -> str:
     log4j = Path(str(resources.files("lakebed").joinpath("log4j2.properties"))).as_uri()
-    options = [f"-Dlog4j2.configurationFile={log4j}"]
+    # A database's times without a zone are read in the JVM's (G3).
+    options = [f"-Dlog4j2.configurationFile={log4j}", "-Duser.timezone=UTC"]
     if is_local(settings["spark.master"]):
         options += archive_options(java, jars)
     if short:

@@ -121,6 +121,8 @@ def _time(text: str) -> datetime | int:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
+        if text.lstrip("-").isdigit():
+            return int(text)
         what = f"{text!r} is no time: give a day such as 2024-01-31, a time such as 2024-01-31T12:00:00Z, or a number"
         raise typer.BadParameter(what) from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from lakebed.manifest import Project
 
 WATCHING = "(watch)"  # no dataset can be called so
+SHORTEST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,8 +61,7 @@ def watch(
       lakebed --project shop watch
     """
     project = settings(context).as_written()
-    stop = threading.Event()
-    told: set[str] = set()
+    stop, told = threading.Event(), Told()
 
     def ask_to_stop(_signal: int, _frame: FrameType | None) -> None:
         stop.set()
@@ -82,16 +84,47 @@ def watch(
     raise typer.Exit(OK)
 
 
-def _look(written: Project, spark: Callable[[], SparkSession], stop: threading.Event, told: set[str]) -> None:
-    """One look at the landing folder and at the tables' commits. Whatever goes wrong is said, and looked at again the next time;
-    `told` keeps the notes on paths that were said before."""
+@dataclass
+class Told:
+    """What was said before, so that it is not said again at every look: notes on paths, and of each dataset the error that it
+    failed with. One that fails in the same way again is tried less and less often, at least once a minute."""
+
+    notes: set[str] = field(default_factory=set)
+    errors: dict[str, tuple[str, str]] = field(default_factory=dict)
+    pauses: dict[str, float] = field(default_factory=dict)
+    until: dict[str, float] = field(default_factory=dict)
+
+    def due(self, dataset: str, now: float) -> bool:
+        return self.until.get(dataset, now) <= now
+
+    def learns(self, outcome: RunOutcome, now: float) -> RunOutcome:
+        """The same without the failures that were told."""
+        for one in outcome.datasets:
+            if one.error is None:
+                for kept in (self.errors, self.pauses, self.until):
+                    kept.pop(one.dataset, None)
+        failed = {one.dataset: (one.error.code, one.error.what) for one in outcome.failed if one.error}
+        again = {name for name, error in failed.items() if self.errors.get(name) == error}
+        for name in failed:
+            self.pauses[name] = (
+                min(LONGEST_PAUSE, 2 * self.pauses.get(name, SHORTEST_PAUSE))
+                if name in again
+                else SHORTEST_PAUSE
+            )
+            self.until[name] = now + self.pauses[name]
+        self.errors |= failed
+        return replace(outcome, datasets=tuple(one for one in outcome.datasets if one.dataset not in again))
+
+
+def _look(written: Project, spark: Callable[[], SparkSession], stop: threading.Event, told: Told) -> None:
+    """One look at the landing folder and at the tables' commits. Whatever goes wrong is said, and looked at again the next time."""
     try:
         project, notes = filled_in(written, spark)
         for note in notes:
-            if note not in told:
+            if note not in told.notes:
                 say(note)
-        told.update(notes)
-        names = anything_new(project, spark=spark)
+        told.notes.update(notes)
+        names = [name for name in anything_new(project, spark=spark) if told.due(name, time.monotonic())]
         if not names and not anything_to_derive(project, spark=spark):
             return
         edges = Edges(stopping=stop.is_set)
@@ -100,6 +133,7 @@ def _look(written: Project, spark: Callable[[], SparkSession], stop: threading.E
             if names:
                 loaded = run_project(project, datasets=names, progress=shown, spark=spark, edges=edges)
             derived = derive_project(project, progress=shown, spark=spark, edges=edges)
+        loaded = told.learns(loaded, time.monotonic())
         outcome = DueOutcome(loaded, derived)
         for one in loaded.failed:
             assert one.error is not None

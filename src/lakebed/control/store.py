@@ -235,19 +235,20 @@ class ControlStore:
         return kept.plan.inputs
 
     def skip_inputs(self, dataset: str, inputs: Sequence[Input]) -> None:
-        """Leave these out too, as a lost store knew; those that are left out already stay so."""
-        s = schema.skips.c
+        """Leave these out too, as a lost store knew."""
         with transaction(self._engine, writes=True) as connection:
-            known = set(connection.execute(select(s.identity).where(s.dataset == dataset)).scalars())
-            self._skip(connection, dataset, [one for one in inputs if one.identity not in known], {})
+            self._skip(connection, dataset, inputs, {})
 
     def _skip(
         self, connection: Connection, dataset: str, inputs: Sequence[Input], error: Mapping[str, Any]
     ) -> None:
-        now = self._clock()
+        """Those that are left out already stay so."""
+        now, s = self._clock(), schema.skips.c
+        known = set(connection.execute(select(s.identity).where(s.dataset == dataset)).scalars())
         rows = [
             {"dataset": dataset, "identity": one.identity, "at": now, "error": dict(error), **one.as_dict()}
             for one in inputs
+            if one.identity not in known
         ]
         if rows:
             connection.execute(schema.skips.insert(), rows)

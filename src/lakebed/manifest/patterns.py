@@ -133,6 +133,11 @@ def _check_path(text: str) -> None:
         )
     if any(folder in ("", ".", "..") for folder in literal.split("/")):
         raise PatternError("it has an empty folder name, '.' or '..'")
+    looked_at = text[len(text.split("{", 1)[0].rpartition("/")[0]) :].lstrip("/").split("/")
+    if unfinished := next((name for name in looked_at if name.startswith(("_", "."))), None):
+        raise PatternError(
+            f"names that start with _ or . are somebody's unfinished work and never taken: {unfinished!r}"
+        )
     wildcard = next((char for char in "*?[]" if char in literal), None)
     if wildcard:
         raise PatternError(f"it has the wildcard {wildcard!r}; write a named part such as {{file}} instead")

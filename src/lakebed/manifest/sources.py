@@ -28,6 +28,7 @@ from lakebed.manifest.patterns import PathPattern, PatternError, compile_pattern
 _DURATION = re.compile(r"([1-9][0-9]*) ?(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PARTITIONS_READ = 4
+MOST_FILES = 4096  # in one batch: a row's position has room for so many
 
 
 def _marker(name: str) -> str:
@@ -123,7 +124,7 @@ class LandingFiles(_Source):
     envelope: Envelope = Plain()
     event_time: SourceEventTime | None = None
     snapshot_unit: Literal["file", "folder", "time"] = "file"
-    max_files: Annotated[int, Field(ge=1)] = 100
+    max_files: Annotated[int, Field(ge=1, le=MOST_FILES)] = 100
     max_bytes: Size = 4 * 2**30
     on_changed_file: Literal["fail", "reload", "ignore"] = "fail"
     wait_for: Annotated[str, AfterValidator(_marker)] | None = None

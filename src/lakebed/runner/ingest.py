@@ -126,7 +126,8 @@ def _patiently(work: Work, lease: Lease) -> BatchOutcome | None:
 
 @contextmanager
 def ours(where: str) -> Iterator[None]:
-    """Spark's errors and the disk's as ours: the first line names the trouble, the rest is in Spark's log."""
+    """Spark's errors and the disk's as ours: the first line names the trouble, the rest is in Spark's log. Also what nobody
+    thought of, so that it stops this dataset and not the others."""
     try:
         yield
     except BrokenPipeError:  # whoever read our output has gone
@@ -139,6 +140,13 @@ def ours(where: str) -> Iterator[None]:
             code="disk",
             where=str(error.filename or where),
             hint="is there room, and may lakebed write there? Then run again: nothing is lost",
+        ) from error
+    except (UnicodeError, TypeError, ValueError, LookupError, AttributeError) as error:
+        raise BatchError(
+            f"{type(error).__name__}: {error}",
+            code="unexpected",
+            where=where,
+            hint="this is a mistake of lakebed: please report it with the manifest; nothing was written",
         ) from error
     except Exception as error:
         if not is_spark_error(error):

@@ -65,7 +65,8 @@ def _refuse_unknown_batches(work: Work, number: int) -> None:
         f"the table holds batch {held}, but no plan after batch {number - 1} is known",
         code="unknown_batches",
         where=work.name,
-        hint=f"restore the plans in {work.plans.place}; or, if something else writes this table, name another dataset",
+        hint=f"if the control store was lost, `lakebed recover` makes it again from the plans in {work.plans.place}; if those are lost, "
+        "restore them; if something else writes this table, name another dataset",
     )
 
 

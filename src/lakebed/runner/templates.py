@@ -41,13 +41,21 @@ def _datasets(template: Dataset, landing: Folder, notes: list[str]) -> list[Data
     for file in _landed(FileSource(template, landing)):
         parts = template.source.pattern.match(file.path) or {}
         seen.setdefault(tuple(str(parts[name]) for name in names), file.path)
-    found = []
+    found: dict[str, list[tuple[Dataset, str]]] = {}
     for values, path in sorted(seen.items()):
         try:
-            found.append(template.made_of(dict(zip(names, values, strict=True))))
+            dataset = template.made_of(dict(zip(names, values, strict=True)))
         except ValidationError:
             notes.append(f"not taken: {path}: no name of a table can be made of {', '.join(values)}")
-    return found
+        else:
+            found.setdefault(dataset.name.lower(), []).append((dataset, path))
+    for same in found.values():
+        if len(same) > 1:
+            paths = ", ".join(path for _, path in same)
+            notes.append(
+                f"not taken: {paths}: all would be {same[0][0].name}; give the template a name that keeps them apart"
+            )
+    return [same[0][0] for same in found.values() if len(same) == 1]
 
 
 def _landed(source: FileSource) -> list[FoundFile]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from lakebed.control import Batch, ControlStore, open_store
-from lakebed.errors import BatchError, TableError
+from lakebed.control import Batch, open_store
+from lakebed.errors import BatchError, ConflictError, TableError
 from lakebed.manifest import Project
 from lakebed.runner.ingest import ours
+from lakebed.runner.leases import Lease
 from lakebed.runner.work import Edges, Work
 
 Start = Callable[[], Any]
@@ -19,10 +21,10 @@ def retry(project: Project, name: str, *, spark: Start, edges: Edges | None = No
     """Let the next run try the open batch of a dataset again; gives its number, None if no batch waits.
 
     As it was planned; or, where its files have changed or are gone, planned anew, its number free again (G1). Refused
-    where the table holds the batch. Only while nothing else runs this dataset.
+    where the table holds the batch, and while another run is at work on the dataset.
     """
-    with open_store(project.control, base=project.root) as store:
-        work, batch = _open_batch(project, name, store, spark, edges)
+    with _alone(project, name, spark, edges) as (work, batch):
+        store = work.store
         if batch is None:
             return None
         if not _as_planned(work, batch):
@@ -35,21 +37,32 @@ def retry(project: Project, name: str, *, spark: Start, edges: Edges | None = No
 
 def skip(project: Project, name: str, *, spark: Start, edges: Edges | None = None) -> tuple[str, ...] | None:
     """Leave the files of the open batch out for good; gives their paths, None if no batch waits. Its number is free again.
-    Refused where the table holds the batch. A crash between the two writes leaves the plan open: skip again."""
-    with open_store(project.control, base=project.root) as store:
-        work, batch = _open_batch(project, name, store, spark, edges)
+    Refused where the table holds the batch, and while another run is at work on the dataset. A crash between the two writes
+    leaves the plan open: skip again."""
+    with _alone(project, name, spark, edges) as (work, batch):
         if batch is None:
             return None
         _refuse_applied(work, batch)
         work.plans.skip(batch.number)
-        return tuple(one.path for one in store.skip_batch(work.name, batch.number))
+        return tuple(one.path for one in work.store.skip_batch(work.name, batch.number))
 
 
-def _open_batch(
-    project: Project, name: str, store: ControlStore, spark: Start, edges: Edges | None
-) -> tuple[Work, Batch | None]:
-    work = Work.of(project, project.dataset(name), store, replace(edges or Edges(), spark=spark))
-    return work, store.open_batch(work.name)
+@contextmanager
+def _alone(
+    project: Project, name: str, spark: Start, edges: Edges | None
+) -> Iterator[tuple[Work, Batch | None]]:
+    """The dataset and its open batch, while nobody else works on it."""
+    with open_store(project.control, base=project.root) as store:
+        work = Work.of(project, project.dataset(name), store, replace(edges or Edges(), spark=spark))
+        with Lease.of(store, work.name) as lease:
+            if not lease.ours:
+                raise ConflictError(
+                    "another run is at work on this dataset",
+                    code="busy",
+                    where=work.name,
+                    hint="wait until it has ended, then look with `lakebed status` whether its batch still waits",
+                )
+            yield work, store.open_batch(work.name)
 
 
 def _as_planned(work: Work, batch: Batch) -> bool:

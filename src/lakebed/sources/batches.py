@@ -40,6 +40,14 @@ def next_files(dataset: Dataset, ordered: Sequence[FoundFile]) -> list[FoundFile
     return _within(_of_one_time(dataset, ordered), files=source.max_files, size=source.max_bytes)
 
 
+def snapshot_of(dataset: Dataset, file: FoundFile) -> str | datetime | None:
+    """What tells the snapshot that a file is a part of; None where each file stands for itself."""
+    assert isinstance(dataset.source, LandingFiles)
+    if not isinstance(dataset.feed, Snapshot) or dataset.source.snapshot_unit == "file":
+        return None
+    return _folder(file) if dataset.source.snapshot_unit == "folder" else event_time(dataset, file)
+
+
 def _of_one_time(dataset: Dataset, ordered: Sequence[FoundFile]) -> Iterator[FoundFile]:
     """The first files, as long as they tell the same time."""
     first = event_time(dataset, ordered[0])

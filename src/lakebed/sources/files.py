@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakebed.errors import BatchError, TransientError
 from lakebed.manifest import Dataset, LandingFiles
-from lakebed.sources.batches import batch_time, in_order, may_set_aside, next_files
+from lakebed.sources.batches import batch_time, in_order, may_set_aside, next_files, snapshot_of
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.source import Look, Rows
 from lakebed.sources.spark_errors import first_sentence, is_about_reading, is_spark_error, unreadable_file
@@ -46,6 +46,11 @@ class FileSource:
         start = f"{pattern.folder}/" if pattern.folder else ""
         found, near_misses, marked = list[FoundFile](), list[str](), dict[str, bool]()
         for file in self.folder.walk(start):
+            if marker is not None and file.path.rpartition("/")[2] == marker:
+                continue
+            if not _is_text(file.path):
+                near_misses.append(f"{file.path!a}: the name is not UTF-8")
+                continue
             if pattern.match(file.path) is None:
                 if why := pattern.near_miss(file.path):
                     near_misses.append(f"{file.path}: {why}")
@@ -59,16 +64,52 @@ class FileSource:
         return sorted(found)
 
     def new(self, look: Look) -> list[FoundFile]:
-        return look.bookmarks.not_taken(self.find())
+        there = self.find()
+        found = look.bookmarks.not_taken(there)
+        if self.options.on_changed_file == "ignore":  # or they would be new for ever
+            found = self._without_pieces(self._without_changed(found, look), there, look)
+        return found
 
     def ready(self, new: Sequence[FoundFile], look: Look) -> list[FoundFile]:
         """Those that nobody is writing, and that were not taken before in another form (as `on_changed_file` says)."""
-        ready = list(new)
+        ready, there = list(new), self.find()
         if any(look.now().timestamp() - one.modified_ns / 1e9 < SETTLED_SECONDS for one in ready):
             look.pause(SETTLED_SECONDS)  # look twice, and leave what has changed in between for later
-            now = {one.path: one for one in self.find()}
-            ready = [one for one in ready if now.get(one.path) == one]
-        return in_order(self.dataset, self._without_changed(ready, look))
+            now = self.find()
+            moving = set(now) ^ set(there)
+            growing = {snapshot_of(self.dataset, one) for one in moving} - {None}
+            ready = [
+                one for one in ready if one not in moving and snapshot_of(self.dataset, one) not in growing
+            ]
+            there = now
+        return in_order(self.dataset, self._without_pieces(self._without_changed(ready, look), there, look))
+
+    def _without_pieces(
+        self, ready: list[FoundFile], there: Sequence[FoundFile], look: Look
+    ) -> list[FoundFile]:
+        """F3: a part that comes after its snapshot was taken would read as a complete state of its own."""
+        wanted = {unit for one in ready if (unit := snapshot_of(self.dataset, one)) is not None}
+        if not wanted:
+            return ready
+        others = [one for one in there if snapshot_of(self.dataset, one) in wanted]
+        taken = look.bookmarks.taken_paths([one.path for one in others])
+        known = {snapshot_of(self.dataset, one): taken[one.path] for one in others if one.path in taken}
+        late = [one for one in ready if snapshot_of(self.dataset, one) in known]
+        if not late:
+            return ready
+        first, unit = late[0].path, snapshot_of(self.dataset, late[0])
+        said = f"{first} has come after batch {known[unit]} took the other files of its snapshot"
+        if self.options.on_changed_file == "ignore":
+            look.notes.append(f"{said}: left out, with {len(late) - 1} more")
+            return [one for one in ready if one not in late]
+        raise BatchError(
+            f"{said}: alone it would read as a complete state, and all other keys as deleted",
+            code="late_part",
+            where=self.dataset.name,
+            hint="deliver the whole snapshot again under another name, and move this file away; with source.wait_for a snapshot "
+            "is taken when it is complete; on_changed_file: ignore leaves late parts out",
+            sample=[one.path for one in late[:3]],
+        )
 
     def _without_changed(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
         taken = look.bookmarks.taken_paths([one.path for one in ready])
@@ -154,3 +195,12 @@ class FileSource:
 
     def remarks(self) -> list[str]:
         return [f"not taken: {text}" for text in self._near_misses]
+
+
+def _is_text(name: str) -> bool:
+    """Python keeps the bytes of a name that it cannot decode, in a form that neither Spark nor a database takes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -30,6 +30,8 @@ from lakebed.sources.spark_errors import unreadable_file
 
 _UNKNOWN = (".lz4", ".snappy", ".deflate", ".xz", ".zip")
 _ZSTD = ".zst"
+_PACKED = (".gz", ".bz2", _ZSTD, *_UNKNOWN)
+csv.field_size_limit(2**31 - 1)  # a document in a column may be long
 _UNDECODED = re.compile(
     r"[\udc80-\udcff]"
 )  # what Python puts in place of bytes that it cannot decode: records to come may have some
@@ -47,7 +49,9 @@ class Start:
 
     @property
     def suffix(self) -> str:
-        return Path(self.address).suffix.lower()
+        return Path(
+            self.address
+        ).suffix  # as it is written: Hadoop knows `.gz`, and takes `.GZ` for plain bytes
 
     def opened(self) -> IO[bytes]:
         """The file's bytes, unpacked; of one that only Spark can read, its first lines."""
@@ -116,7 +120,7 @@ def first_record(file: Start, options: Mapping[str, str], *, where: str) -> list
             for record in csv.reader(text, **_dialect(options)):
                 if record and not (comment and record[0].startswith(comment)):
                     return record
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise _undecodable(where) from None
     except (csv.Error, OSError, EOFError, zlib.error) as error:
         raise BatchError(
@@ -150,12 +154,12 @@ def _opened(file: Start, options: Mapping[str, str], where: str) -> IO[str]:
     encoding = options.get("encoding") or options.get("charset") or "utf-8"
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         encoding = "utf-8-sig"
-    if file.suffix in _UNKNOWN:
+    if file.suffix in _UNKNOWN or (file.suffix != file.suffix.lower() and file.suffix.lower() in _PACKED):
         raise BatchError(
             f"files ending in {file.suffix} cannot be read",
             code="unreadable_file",
             where=where,
-            hint="deliver them plain, or as .gz, .bz2 or .zst",
+            hint="deliver them plain, or as .gz, .bz2 or .zst, in lower case",
         )
     try:
         return io.TextIOWrapper(file.opened(), encoding=encoding, errors="surrogateescape", newline="")
@@ -174,6 +178,13 @@ def _dialect(options: Mapping[str, str]) -> dict[str, Any]:
             code="unsupported_option",
             hint="files with such separators cannot be read so far",
         )
+    for name, sign in (("quote", quote), ("escape", escape)):
+        if len(sign) > 1:
+            raise BatchError(
+                f"the option {name} is {sign!r}, which is more than one character",
+                code="unsupported_option",
+                hint="in YAML a backslash between single quotes is '\\' as it stands",
+            )
     return {
         "delimiter": "\t" if separator == "\\t" else separator,
         "quotechar": quote or None,

@@ -21,6 +21,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
 from lakebed.manifest import Dataset, Dms, LandingFiles
+from lakebed.manifest.sources import MOST_FILES
 from lakebed.sources import encodings, envelopes
 from lakebed.sources.batches import EPOCH, may_set_aside
 from lakebed.sources.declared import BAD_CAST, UNREADABLE, Reader, fields_of, typed
@@ -65,6 +66,11 @@ class _Reading:
         return EPOCH + timedelta(microseconds=self.file.modified_ns // 1000)
 
     @property
+    def in_path(self) -> dict[str, str | None]:
+        """The columns that the file's path tells, and their values."""
+        return self.source.pattern.values(self.file.path)
+
+    @property
     def declared(self) -> list[StructField] | None:
         """The columns of the manifest; of DMS the operation before them."""
         if self.source.schema_ is None:
@@ -88,6 +94,13 @@ def read_files(
     """
     source = dataset.source
     assert isinstance(source, LandingFiles)
+    if len(files) > MOST_FILES:
+        raise BatchError(
+            f"the snapshot has {len(files)} files, and a batch can have {MOST_FILES}",
+            code="too_many_files",
+            where=dataset.name,
+            hint="deliver it in fewer, larger files",
+        )
     given = {name.lower(): value for name, value in source.options.items()}
     options = (_csv_defaults(source) | given) if source.format == "csv" else given
     notes: list[str] = []
@@ -97,7 +110,8 @@ def read_files(
     ]
     frames = _set_aside(readings, [_tried(one, unreadable) for one in readings])
     united = reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
-    return Rows(envelopes.unwrap(united, dataset), tuple(dict.fromkeys(notes)))
+    beside = {name for one in readings for name in one.in_path}
+    return Rows(envelopes.unwrap(united, dataset, beside), tuple(dict.fromkeys(notes)))
 
 
 def _tried(reading: _Reading, unreadable: Mapping[str, str] | None) -> DataFrame | BatchError:
@@ -205,7 +219,7 @@ def _laid_out(reading: _Reading) -> tuple[_Reading, list[str] | None]:
     said = reading.options.get("header")
     layout = dms_files.csv_layout(
         first,
-        [f.name for f in reading.declared or () if f.name != envelope.operation],
+        _not_in_path(reading, [f.name for f in reading.declared or () if f.name != envelope.operation]),
         envelope.operation,
         header=None if said is None else said.lower() == "true",
         where=reading.where,
@@ -236,8 +250,14 @@ def _csv_names(reading: _Reading) -> list[str] | None:
     if first is None:
         return None
     if reading.declared is not None:
-        return [f.name for f in reading.declared]
+        names = [f.name for f in reading.declared]
+        return names if len(first) >= len(names) else _not_in_path(reading, names)
     return [f"_c{place}" for place in range(len(first))]
+
+
+def _not_in_path(reading: _Reading, names: Sequence[str]) -> list[str]:
+    """Those that must be in the file itself."""
+    return [name for name in names if find(name, reading.in_path) is None]
 
 
 def _empty(reading: _Reading) -> DataFrame:
@@ -267,6 +287,10 @@ def _json(reading: _Reading) -> DataFrame:
     if may_be_array and starts_with(reading.start, b"[", where=reading.where):
         reading = replace(reading, options={**reading.options, "multiline": "true"})
     declared = reading.declared
+    if declared is not None:
+        # Spark would give each declared column, NULL where no record has it, and hide the one of the path.
+        inside = _not_in_path(reading, [f.name for f in declared])
+        declared = [f for f in declared if f.name in inside]
     schema = None if declared is None else StructType([*declared, StructField(RAW, StringType())])
     frame = _load(reading, schema, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW)
     names = [name for name in frame.columns if name not in FROM_SOURCE]
@@ -296,7 +320,7 @@ def _path_columns(reading: _Reading, frame: DataFrame) -> tuple[list[Column], st
     misfit = None
     wanted = {f.name: f.dataType for f in reading.declared or ()}
     columns: list[Column] = []
-    for name, value in reading.source.pattern.values(reading.file.path).items():
+    for name, value in reading.in_path.items():
         if find(name, frame.columns):
             continue
         declared = find(name, wanted)

@@ -8,6 +8,7 @@ be used stays, marked as bad with its reason and its raw text (G5); none of them
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -38,15 +39,15 @@ def one_file(rows: DataFrame, dataset: Dataset, arrived: dt.datetime) -> DataFra
     return named.withColumn(ARRIVED, F.lit(arrived).cast("timestamp"))
 
 
-def unwrap(rows: DataFrame, dataset: Dataset) -> DataFrame:
-    """The rows of a batch without their envelope. Once for a batch, not for each file: Spark takes a while to plan it."""
-    source, envelope = dataset.source, dataset.source.envelope
-    assert isinstance(source, LandingFiles)
+def unwrap(rows: DataFrame, dataset: Dataset, beside: Iterable[str] = ()) -> DataFrame:
+    """The rows of a batch without their envelope. Once for a batch, not for each file: Spark takes a while to plan it. `beside` are
+    the columns that come from the files' paths."""
+    envelope = dataset.source.envelope
     given = Given(
         declared=_declared(dataset),
         key=tuple(getattr(dataset.feed, "key", ())),
         keep_missing=dataset.feed.on_missing_column == "keep",
-        beside=tuple(source.pattern.columns),
+        beside=tuple(beside),
     )
     if isinstance(envelope, Debezium):
         return debezium.changes(rows, envelope, given)
