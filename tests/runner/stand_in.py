@@ -146,7 +146,10 @@ class World:
         )
 
     def run(self, **options: Any) -> RunOutcome:
-        return run_project(self.project, spark=self.spark, now=self.now, edges=self.edges, **options)
+        return self.run_with(self.edges, **options)
+
+    def run_with(self, edges: Edges, **options: Any) -> RunOutcome:
+        return run_project(self.project, spark=self.spark, now=self.now, edges=edges, **options)
 
     def store(self) -> ControlStore:
         return open_store(self.control, base=self.root)

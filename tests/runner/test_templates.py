@@ -52,6 +52,17 @@ def test_every_table_that_has_landed_is_a_dataset(tmp_path: Path) -> None:
     assert source.files == "a/crm/orders/{partitions}/{file}.csv"
 
 
+def test_paths_that_would_be_one_table_are_told_and_left_alone(tmp_path: Path) -> None:
+    world = World(tmp_path).add("{team}_{database}.{table}", {"kind": "append"}, **STAGE_A)
+    world.land("a_b/c/t/1.csv", "a/b_c/t/2.csv", "a/x/u/3.csv", "a/x/U/4.csv", "a/x/v/5.csv")
+    project, notes = filled_in(world.project, no_spark)
+    assert [dataset.name for dataset in project.datasets] == ["a_x.v"]
+    assert [note.split(";")[0] for note in notes] == [
+        "not taken: a/b_c/t/2.csv, a_b/c/t/1.csv: all would be a_b_c.t",
+        "not taken: a/x/U/4.csv, a/x/u/3.csv: all would be a_x.U",
+    ]
+
+
 def test_partitions_in_the_path_are_columns() -> None:
     pattern = compile_pattern("{table}/{partitions}/{file}.csv")
     path = "t/date=20240131/name=a%2Fb/none=__HIVE_DEFAULT_PARTITION__/1.csv"

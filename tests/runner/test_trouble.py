@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,12 @@ from tests.runner.stand_in import DAYS, World
 
 from lakebed.errors import BatchError, ConflictError, ManifestError, SetupError, TransientError
 from lakebed.runner import (
+    retry,
     run_project,
+    skip,
     sound,
 )
+from lakebed.runner.leases import Lease
 
 
 def test_passing_trouble_is_tried_again_with_the_same_plan(world: World) -> None:
@@ -142,3 +147,49 @@ def test_on_failure_is_told_once(world: World) -> None:
     assert sound(replace(project, on_failure="echo no >&2; exit 3"), world.run()) == [
         "on_failure for a.t ended with 3: no"
     ]
+
+
+def test_what_nobody_thought_of_stops_its_dataset_and_not_the_others(world: World) -> None:
+    world.add("b.t").land(DAYS[0], "b.t/20240101.csv")
+
+    def apply(rows: Any, **batch: Any) -> Any:
+        raise UnicodeEncodeError("utf-8", "caf\udce9", 3, 4, "surrogates not allowed")
+
+    world.tables["a.t"].apply = apply  # type: ignore[method-assign]
+    [failed] = world.run().failed
+    assert failed.error is not None
+    assert (failed.dataset, failed.error.code) == ("a.t", "unexpected")
+    assert world.files("b.t") == [["b.t/20240101.csv"]]
+
+
+def test_a_name_that_is_no_text_is_told_and_left_alone(world: World) -> None:
+    world.land(DAYS[0])
+    odd = os.fsencode(world.root / "landing" / "a.t") + b"/caf\xe9.csv"
+    Path(os.fsdecode(odd)).write_text("id\n1\n")
+    [outcome] = world.run().datasets
+    assert outcome.error is None
+    assert any("the name is not UTF-8" in note for note in outcome.notes)
+    assert world.files("a.t") == [[DAYS[0]]]
+
+
+@pytest.mark.parametrize("act", [retry, skip])
+def test_nobody_retries_or_skips_what_another_run_works_on(world: World, act: Any) -> None:
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = {DAYS[0]}
+    world.run()
+    with world.store() as store, Lease(store, "a.t", "elsewhere/1/x"):
+        with pytest.raises(ConflictError) as caught:
+            act(world.project, "a.t", spark=world.spark, edges=world.edges)
+        assert caught.value.code == "busy"
+        assert store.open_batch("a.t") is not None
+
+
+def test_a_skip_that_died_in_between_is_finished_by_the_next(world: World) -> None:
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = {DAYS[0]}
+    world.run()
+    with world.store() as store:
+        store.skip_inputs("a.t", store.open_batch("a.t").plan.inputs)  # type: ignore[union-attr]
+    assert skip(world.project, "a.t", spark=world.spark, edges=world.edges) == (DAYS[0],)
+    assert world.run().failed == ()
+    assert world.files("a.t") == []

@@ -289,3 +289,73 @@ def test_parquet_by_name_and_type(spark: SparkSession, tmp_path: Path) -> None:
     assert names(rows) == ["id", "NAME", "small"]
     assert data(rows)[1] == (2, "y", 3)
     assert [why for why, _, _ in bad(rows)] == ["bad_cast"]
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "options"),
+    [
+        ("json", '{"id": 1}\n', {}),
+        ("ndjson", '{"id": 1}\n', {}),
+        ("csv", "id\n1\n", {}),
+        ("csv", "1\n", {"header": False}),
+    ],
+)
+def test_a_declared_column_comes_from_the_path_where_the_file_has_none(
+    spark: SparkSession, tmp_path: Path, format_: str, text: str, options: dict[str, Any]
+) -> None:
+    of = dataset(
+        "in/country={country}/{file}", format=format_, schema="id bigint, country string", options=options
+    )
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/country=DE/a", text))
+    assert bad(rows) == []
+    assert [(row["id"], row["country"]) for row in in_order(rows)] == [(1, "DE")]
+
+
+def test_messages_keep_their_text_beside_the_columns_of_their_path(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Kafka Connect writes `topics/orders/partition=0/…`."""
+    of = Dataset.model_validate(
+        {
+            "dataset": "demo.orders",
+            "source": {
+                "files": "orders/{partitions}/{file}.json",
+                "format": "json",
+                "envelope": {"kind": "debezium"},
+                "schema": "id bigint, name string",
+            },
+            "feed": {"kind": "changes", "key": ["id"]},
+            "history": {"kind": "current"},
+        }
+    )
+    message = '{"op": "c", "after": {"id": 1, "name": "x"}, "source": {"lsn": 7, "ts_ms": 5}, "ts_ms": 6}\n'
+    rows = read(spark, tmp_path, of, put(tmp_path, "orders/partition=0/a.json", message))
+    [row] = in_order(rows)
+    assert (row["id"], row["name"], row["_lb_bad"]) == (1, "x", None)
+
+
+def test_a_header_in_windows_1252_is_read_as_it_is_declared(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(options={"encoding": "windows-1252"})
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "id,größe\n1,5 €\n".encode("cp1252")))
+    assert names(rows) == ["id", "größe"]
+    assert data(rows) == [("1", "5 €")]
+
+
+def test_a_long_document_may_be_in_the_first_record(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="id bigint, text string", options={"header": False})
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", f"1,{'x' * 200_000}\n"))
+    assert [(row["id"], len(row["text"])) for row in in_order(rows)] == [(1, 200_000)]
+
+
+@pytest.mark.parametrize("options", [{"escape": "\\\\"}, {"quote": "''"}])
+def test_a_sign_of_two_characters_is_refused(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    with pytest.raises(BatchError, match="more than one character"):
+        read(spark, tmp_path, dataset(options=options), put(tmp_path, "in/a.csv"))
+
+
+def test_a_packed_file_is_known_by_its_name_in_lower_case(spark: SparkSession, tmp_path: Path) -> None:
+    file = put(tmp_path, "in/a.csv.GZ", gzip.compress(b"id\n1\n"))
+    with pytest.raises(BatchError, match="cannot be read"):
+        read(spark, tmp_path, dataset("in/{file}"), file)
