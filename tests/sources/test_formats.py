@@ -359,3 +359,34 @@ def test_a_packed_file_is_known_by_its_name_in_lower_case(spark: SparkSession, t
     file = put(tmp_path, "in/a.csv.GZ", gzip.compress(b"id\n1\n"))
     with pytest.raises(BatchError, match="cannot be read"):
         read(spark, tmp_path, dataset("in/{file}"), file)
+
+
+def test_files_that_know_their_own_types_meet_in_the_wider_one_or_in_text(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    of = dataset("in/{file}.json", format="json")
+    first = put(tmp_path, "in/a.json", '{"code": "007", "n": 1, "empty": null}\n')
+    second = put(tmp_path, "in/b.json", '{"code": 8, "n": 2.5, "empty": 3}\n')
+    rows = read(spark, tmp_path, of, first, second)
+    found = [(row["code"], row["n"], row["empty"]) for row in in_order(rows)]
+    assert found == [("007", 1.0, None), ("8", 2.5, 3)]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"ID": 1, "At": "2024-01-31T10:00:00Z"}\n', '[{"ID": 1, "At": "2024-01-31T10:00:00Z"}]']
+)
+def test_G9_names_of_json_are_matched_whatever_their_case(
+    spark: SparkSession, tmp_path: Path, text: str
+) -> None:
+    of = dataset("in/{file}.json", format="json", schema="id bigint, at timestamp")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", text))
+    assert names(rows) == ["id", "at"]
+    assert [(row["id"], row["at"].astimezone(UTC)) for row in in_order(rows)] == [
+        (1, datetime(2024, 1, 31, 10, tzinfo=UTC))
+    ]
+
+
+def test_a_time_of_day_in_json_is_no_time(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset("in/{file}.json", format="json", schema="id bigint, at timestamp")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", '{"id": 1, "at": "12:30"}\n{"id": 2}\n'))
+    assert [row["_lb_bad"] for row in in_order(rows)] == ["bad_cast", None]

@@ -11,6 +11,7 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import re
 import zlib
 from collections.abc import Mapping
@@ -140,6 +141,19 @@ def starts_with(file: Start, sign: bytes, *, where: str) -> bool:
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable_file(str(error), where) from None
     return start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(sign)
+
+
+def first_names(file: Start, *, where: str) -> list[str]:
+    """The names in the first object of a JSON file; none where it cannot be told from the file's beginning."""
+    try:
+        with file.opened() as content:
+            start = content.read(_LONGEST_LINE).removeprefix(codecs.BOM_UTF8).decode(errors="replace")
+        found, _ = json.JSONDecoder().raw_decode(start.lstrip().removeprefix("[").lstrip())
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable_file(str(error), where) from None
+    except ValueError:
+        return []
+    return list(found) if isinstance(found, dict) else []
 
 
 def has_mark(file: Start) -> bool | None:

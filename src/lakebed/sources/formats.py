@@ -16,17 +16,26 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
+from lakebed.history.types import reconcile
 from lakebed.manifest import Dataset, Dms, LandingFiles
 from lakebed.manifest.sources import MOST_FILES
 from lakebed.sources import encodings, envelopes
 from lakebed.sources.batches import EPOCH, may_set_aside
 from lakebed.sources.declared import BAD_CAST, UNREADABLE, Reader, fields_of, typed
 from lakebed.sources.envelopes import dms_files
-from lakebed.sources.first_bytes import Start, first_record, has_mark, read_header, starts_with
+from lakebed.sources.first_bytes import Start, first_names, first_record, has_mark, read_header, starts_with
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
@@ -108,10 +117,30 @@ def read_files(
         _Reading(spark, dataset, source, folder, place, file, options, notes)
         for place, file in enumerate(files)
     ]
-    frames = _set_aside(readings, [_tried(one, unreadable) for one in readings])
+    frames = _alike(_set_aside(readings, [_tried(one, unreadable) for one in readings]))
     united = reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
     beside = {name for one in readings for name in one.in_path}
     return Rows(envelopes.unwrap(united, dataset, beside), tuple(dict.fromkeys(notes)))
+
+
+def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
+    """Frames whose columns of one name have one type, where files that know their own differ: the wider one, else text. Spark would
+    make a number of a text, and lose the zeros it begins with."""
+    kinds: dict[str, DataType] = {}
+    for f in (f for frame in frames for f in frame.schema):
+        known = kinds.setdefault(f.name.lower(), f.dataType)
+        if known != f.dataType:
+            kinds[f.name.lower()] = (
+                reconcile(known, f.dataType) or reconcile(f.dataType, known) or StringType()
+            )
+    return [_cast(frame, kinds) for frame in frames]
+
+
+def _cast(frame: DataFrame, kinds: Mapping[str, DataType]) -> DataFrame:
+    other = [f.name for f in frame.schema if f.dataType != kinds[f.name.lower()]]
+    return (
+        frame.withColumns({name: col(name).cast(kinds[name.lower()]) for name in other}) if other else frame
+    )
 
 
 def _tried(reading: _Reading, unreadable: Mapping[str, str] | None) -> DataFrame | BatchError:
@@ -222,6 +251,7 @@ def _laid_out(reading: _Reading) -> tuple[_Reading, list[str] | None]:
         _not_in_path(reading, [f.name for f in reading.declared or () if f.name != envelope.operation]),
         envelope.operation,
         header=None if said is None else said.lower() == "true",
+        of_changes=not dms_files.is_load(reading.file.path),
         where=reading.where,
     )
     options = {**reading.options, "header": str(layout.header).lower()}
@@ -286,13 +316,14 @@ def _json(reading: _Reading) -> DataFrame:
     may_be_array = reading.source.format == "json" and "multiline" not in reading.options
     if may_be_array and starts_with(reading.start, b"[", where=reading.where):
         reading = replace(reading, options={**reading.options, "multiline": "true"})
-    declared = reading.declared
-    if declared is not None:
-        # Spark would give each declared column, NULL where no record has it, and hide the one of the path.
-        inside = _not_in_path(reading, [f.name for f in declared])
-        declared = [f for f in declared if f.name in inside]
-    schema = None if declared is None else StructType([*declared, StructField(RAW, StringType())])
-    frame = _load(reading, schema, mode="PERMISSIVE", columnNameOfCorruptRecord=RAW)
+    how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
+    if reading.declared is not None:
+        schema = _json_schema(reading, reading.declared)
+        frame = _load(reading, StructType([*schema, StructField(RAW, StringType())]), **how)
+        return _typed(reading, frame.withColumn(RAW, _raw_text([f.name for f in schema])), reading.declared)
+    if reading.dataset.feed.on_missing_column == "null":
+        how["dropFieldIfAllNull"] = "true"  # Spark would call it a text, whatever it is in other files
+    frame = _load(reading, None, **how)
     names = [name for name in frame.columns if name not in FROM_SOURCE]
     if not names:
         raise BatchError(
@@ -303,6 +334,21 @@ def _json(reading: _Reading) -> DataFrame:
         )
     raw = _raw_text(names) if RAW in frame.columns else F.lit(None).cast("string")
     return frame.withColumn(RAW, raw).withColumn(BAD, F.when(F.col(RAW).isNotNull(), F.lit(UNREADABLE)))
+
+
+def _json_schema(reading: _Reading, declared: Sequence[StructField]) -> list[StructField]:
+    """What Spark is told to look for: names as the file spells them, since it goes by case; times as texts, to be judged as those of
+    other formats are; without the columns of the path, which it would give as NULL."""
+    spelled = first_names(reading.start, where=reading.where)
+    inside = _not_in_path(reading, [f.name for f in declared])
+    times = (DateType, TimestampType, TimestampNTZType)
+    return [
+        StructField(
+            find(f.name, spelled) or f.name, StringType() if isinstance(f.dataType, times) else f.dataType
+        )
+        for f in declared
+        if f.name in inside
+    ]
 
 
 def _columnar(reading: _Reading) -> DataFrame:

@@ -17,7 +17,7 @@ from lakebed.errors import BatchError
 from lakebed.manifest import Dataset, Dms, load_project
 from lakebed.manifest.envelopes import ORDER
 from lakebed.sources.envelopes import Given, dms, one_file, unwrap
-from lakebed.sources.envelopes.dms_files import CSV_DEFAULTS, Layout, csv_layout
+from lakebed.sources.envelopes.dms_files import CSV_DEFAULTS, Layout, csv_layout, is_load
 from lakebed.sources.first_bytes import Start, first_record
 
 ARRIVED = dt.datetime(2024, 3, 3, tzinfo=dt.UTC)
@@ -170,6 +170,21 @@ def test_the_change_sequence_orders_whatever_the_files_say(found: dict[str, list
 )
 def test_the_first_record_tells_the_layout(first: list[str], header: bool | None, layout: Layout) -> None:  # noqa: FBT001
     assert csv_layout(first, ["id", "name"], "Op", header=header, where="x") == layout
+
+
+@pytest.mark.parametrize(
+    ("path", "load"),
+    [("s/t/LOAD0000000A.csv", True), ("s/t/20240131-100000123.csv", False), ("s/t/PAYLOAD01.csv", False)],
+)
+def test_a_first_load_is_known_by_its_name(path: str, load: bool) -> None:  # noqa: FBT001
+    assert is_load(path) == load
+
+
+def test_an_operation_is_not_taken_for_a_column_that_the_source_has_dropped() -> None:
+    declared = ["id", "name"]
+    with pytest.raises(BatchError, match="the first record has 2 values; 2 columns are declared"):
+        csv_layout(["U", "5"], declared, "Op", header=None, where="x", of_changes=True)
+    assert csv_layout(["U", "5"], declared, "Op", header=None, where="x").names == ("id", "name")
 
 
 def test_a_layout_that_fits_nothing_is_refused() -> None:

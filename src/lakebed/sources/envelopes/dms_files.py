@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from lakebed.sources.envelopes.given import NUMBER
 CSV_DEFAULTS = {"nullvalue": "NULL"}
 
 _LOAD = r"(?:^|/)(?:SEGMENT[0-9]+_)?LOAD([0-9A-Fa-f]{1,15})(?:[^0-9A-Za-z][^/]*)?$"
+_OPERATIONS = ("I", "U", "D")
 _STAMP = r"(?:^|/)([0-9]{8}-[0-9]{9,})[^/]*$"
 
 
@@ -43,10 +45,21 @@ class Layout:
     header: bool
 
 
+def is_load(path: str) -> bool:
+    """Whether a file is one of a first load, by its name."""
+    return re.search(_LOAD, path) is not None
+
+
 def csv_layout(
-    first: Sequence[str], declared: Sequence[str], operation: str, *, header: bool | None, where: str
+    first: Sequence[str],
+    declared: Sequence[str],
+    operation: str,
+    *,
+    header: bool | None,
+    where: str,
+    of_changes: bool = False,
 ) -> Layout:
-    """How a file is laid out, told by its first record.
+    """How a file is laid out, told by its first record. `of_changes`: by its name it is none of a first load.
 
     A header is known by its names, unless `header` says whether there is one. Without one, the columns are the declared
     ones in their order, after the operation where the file has one more value than that: files of a first load have none.
@@ -58,7 +71,8 @@ def csv_layout(
     if header:
         return Layout(names, header=True)
     surplus = len(first) - len(declared)
-    if surplus not in (0, 1):
+    lacks_one = surplus == 0 and of_changes and first[0].strip() in _OPERATIONS
+    if surplus not in (0, 1) or lacks_one:  # or the operation would be taken for the first column
         raise BatchError(
             f"the first record has {len(first)} values; {len(declared)} columns are declared, and the operation may be one more",
             code="missing_columns",
