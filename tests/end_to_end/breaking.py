@@ -227,10 +227,9 @@ def _compare_rows(
     """The rows of good files: each once, unless its batch was skipped. Set aside whole: one row in the quarantine."""
     place = f"{project.warehouse}/broken/{kind}"
     found: Counter[Any] = Counter()
-    if Path(place).exists():
-        found = Counter(
-            row[0] for row in spark.read.format("delta").load(place).select("id").toLocalIterator()
-        )
+    rows = spark.read.format("delta").load(place) if Path(place).exists() else None
+    if rows is not None and "id" in rows.columns:  # a header may have been broken, and no other file there
+        found = Counter(row[0] for row in rows.select("id").toLocalIterator())
     if Path(f"{place}__rejected").exists():
         whole = spark.read.format("delta").load(f"{place}__rejected").where("raw LIKE '(the whole file)%'")
         accounts.files["set aside whole"] += whole.count()
