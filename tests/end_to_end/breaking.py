@@ -142,7 +142,7 @@ def make_project(
         rows = [(number * 100 + n, f"name {n}", n + 0.5) for n in range(ROWS)]
         is_good = chance.random() < 0.2
         if kind == "parquet":
-            ids, content = parquet.pop() if is_good and parquet else (set[int](), chance.choice(parquet)[1])
+            ids, content = parquet.pop() if is_good and len(parquet) > 1 else (set[int](), chance.choice(parquet)[1])
             is_good = bool(ids)
             good[kind] |= ids
         else:
