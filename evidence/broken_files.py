@@ -39,7 +39,7 @@ def series(seed: int, files: int) -> list[Figure]:
         Figure("files not accounted for", len(found.not_accounted)),
         Figure("rows read, applied, set aside", ", ".join(f"{found.rows[name]:,}" for name in ("read", "applied", "rejected"))),
         Figure("rows of good files", sum(map(len, good.values()))),
-        Figure("of them in files that were not set aside: missing (only where their batch was skipped), twice", f"{found.good_rows_lost}, {found.good_rows_doubled}"),
+        Figure("of them missing (only where their batch was skipped), twice", f"{found.good_rows_lost}, {found.good_rows_doubled}"),
         Figure("batches refused, by reason", ", ".join(f"{code}: {n}" for code, n in sorted(found.refused.items())) or "none"),
         Figure("errors without a sentence of their own", len(found.unexpected)),
         Figure("seconds", took),
