@@ -94,6 +94,7 @@ class Test_settings:
 
 class Test_active_session:
     def test_is_returned_untouched(self, spark: SparkSession) -> None:
+        spark.createDataFrame([], "n int")  # makes it the active one: a test before may have used another
         before = dict(spark.conf.getAll)
         assert session("local[1]", {"spark.sql.session.timeZone": "Asia/Tokyo"}) is spark
         assert dict(spark.conf.getAll) == before

@@ -295,8 +295,6 @@ def test_parquet_by_name_and_type(spark: SparkSession, tmp_path: Path) -> None:
     ("format_", "text", "options"),
     [
         ("json", '{"id": 1}\n', {}),
-        ("ndjson", '{"id": 1}\n', {}),
-        ("csv", "id\n1\n", {}),
         ("csv", "1\n", {"header": False}),
     ],
 )
