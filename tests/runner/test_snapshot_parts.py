@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.runner.stand_in import World
 
+from lakebed.runner import anything_new
+
 FOLDERS: dict[str, Any] = {
     "files": "in/{day:%Y%m%d}/{file}.csv",
     "event_time": {"from": "path", "part": "day"},
@@ -54,6 +56,7 @@ def test_F3_late_parts_can_be_left_out_and_are_then_nothing_new(tmp_path: Path) 
     assert outcome.failed == ()
     assert any(LATE in note and "left out" in note for note in outcome.datasets[0].notes)
     assert world.files("a.t") == [PARTS, ["in/20240201/p1.csv"]]
+    assert anything_new(world.project) == []
 
 
 def test_F3_a_folder_that_is_still_growing_waits_as_a_whole(tmp_path: Path) -> None:

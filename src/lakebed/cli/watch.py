@@ -84,36 +84,41 @@ def watch(
     raise typer.Exit(OK)
 
 
+@dataclass(frozen=True)
+class Failing:
+    """How a dataset failed the last time, and when it is tried again."""
+
+    code: str
+    what: str
+    pause: float
+    until: float
+
+
 @dataclass
 class Told:
-    """What was said before, so that it is not said again at every look: notes on paths, and of each dataset the error that it
-    failed with. One that fails in the same way again is tried less and less often, at least once a minute."""
+    """What was said before, so that it is not said again at every look: notes on paths, and how datasets fail. One that fails
+    in the same way again is tried less and less often, at least once a minute."""
 
     notes: set[str] = field(default_factory=set)
-    errors: dict[str, tuple[str, str]] = field(default_factory=dict)
-    pauses: dict[str, float] = field(default_factory=dict)
-    until: dict[str, float] = field(default_factory=dict)
+    failing: dict[str, Failing] = field(default_factory=dict)
 
     def due(self, dataset: str, now: float) -> bool:
-        return self.until.get(dataset, now) <= now
+        return dataset not in self.failing or self.failing[dataset].until <= now
 
     def learns(self, outcome: RunOutcome, now: float) -> RunOutcome:
         """The same without the failures that were told."""
+        fresh = []
         for one in outcome.datasets:
-            if one.error is None:
-                for kept in (self.errors, self.pauses, self.until):
-                    kept.pop(one.dataset, None)
-        failed = {one.dataset: (one.error.code, one.error.what) for one in outcome.failed if one.error}
-        again = {name for name, error in failed.items() if self.errors.get(name) == error}
-        for name in failed:
-            self.pauses[name] = (
-                min(LONGEST_PAUSE, 2 * self.pauses.get(name, SHORTEST_PAUSE))
-                if name in again
-                else SHORTEST_PAUSE
-            )
-            self.until[name] = now + self.pauses[name]
-        self.errors |= failed
-        return replace(outcome, datasets=tuple(one for one in outcome.datasets if one.dataset not in again))
+            before, error = self.failing.pop(one.dataset, None), one.error
+            if error is None:
+                fresh.append(one)
+                continue
+            alike = before is not None and (before.code, before.what) == (error.code, error.what)
+            pause = min(LONGEST_PAUSE, 2 * before.pause) if before and alike else SHORTEST_PAUSE
+            self.failing[one.dataset] = Failing(error.code, error.what, pause, now + pause)
+            if not alike:
+                fresh.append(one)
+        return replace(outcome, datasets=tuple(fresh))
 
 
 def _look(written: Project, spark: Callable[[], SparkSession], stop: threading.Event, told: Told) -> None:

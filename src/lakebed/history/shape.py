@@ -209,18 +209,17 @@ def _merge_columns(
     for old in (*known.data, *known.kept):
         new = arriving.pop(old.name.lower(), None)
         kind: DataType | None = old.dataType
-        spare = old in known.kept and old.name.lower() not in needed
-        if new is not None and not (spare and reconcile(old.dataType, new.dataType) is None):
-            # (The journal is not worth a batch: what nothing but a condition needs, and is of another type now, is NULL there.)
-            sources[old.name] = new.name
-            kind = reconcile(old.dataType, new.dataType)
-            if kind is None or (
-                old.name.lower() in unchangeable and plain(new.dataType) != plain(old.dataType)
-            ):
+        if new is not None:
+            changed = plain(new.dataType) != plain(old.dataType)
+            fixed = changed and old.name.lower() in unchangeable
+            kind = None if fixed else reconcile(old.dataType, new.dataType)
+            if kind is not None:
+                sources[old.name] = new.name
+            elif old in known.data or old.name.lower() in needed:
                 raise _incompatible(old.name, old.dataType, new.dataType, "column")
-        assert kind is not None
-        column = StructField(old.name, kind, True)
-        if kind != plain(old.dataType):
+            # Else only conditions and the journal want it: the batch goes on, and it is NULL in the journal.
+        column = StructField(old.name, kind or old.dataType, True)
+        if column.dataType != plain(old.dataType):
             widened.append(column)
         columns.append(column)
     for f in given:

@@ -50,6 +50,13 @@ class Lease:
         if self.ours:
             self._store.release_lease(self._dataset, self._holder)
 
+    def demand(self, what: str) -> None:
+        """For work that somebody asks for by hand: it does not wait for its turn."""
+        if not self.ours:
+            raise ConflictError(
+                f"another run is at work on {what}", code="busy", hint="wait for it, then try again"
+            )
+
     def check(self) -> None:
         """Before a commit: is it still ours?"""
         if not self.ours:

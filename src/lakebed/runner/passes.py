@@ -16,7 +16,7 @@ from typing import Any
 
 from lakebed.control import ControlStore, DeadLetter, open_store
 from lakebed.dependencies import Graph, Pass, Plan, Refused, Run, State
-from lakebed.errors import ConflictError, ManifestError
+from lakebed.errors import ManifestError
 from lakebed.manifest import Derived, Project
 from lakebed.runner.derive import Derivation, carry_out
 from lakebed.runner.derived_report import DerivedOutcome, NobodyWatches, PassOutcome, RunProgress, RunsInTurn
@@ -103,10 +103,7 @@ def by_hand(
         open_store(project.control, base=project.root, clock=edges.now) as store,
         Lease.of(store, DERIVING) as lease,
     ):
-        if not lease.ours:
-            raise ConflictError(
-                "another run is at work on derived datasets", code="busy", hint="wait for it, then try again"
-            )
+        lease.demand("derived datasets")
         graph = Graph.of(project.derived)
         yield Derivation(
             project, graph, store, edges, TableLogs(project, spark), RunsInTurn(progress or NobodyWatches())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from lakebed.control import Batch, open_store
-from lakebed.errors import BatchError, ConflictError, TableError
+from lakebed.errors import BatchError, TableError
 from lakebed.manifest import Project
 from lakebed.runner.ingest import ours
 from lakebed.runner.leases import Lease
@@ -55,13 +55,7 @@ def _alone(
     with open_store(project.control, base=project.root) as store:
         work = Work.of(project, project.dataset(name), store, replace(edges or Edges(), spark=spark))
         with Lease.of(store, work.name) as lease:
-            if not lease.ours:
-                raise ConflictError(
-                    "another run is at work on this dataset",
-                    code="busy",
-                    where=work.name,
-                    hint="wait until it has ended, then look with `lakebed status` whether its batch still waits",
-                )
+            lease.demand(work.name)
             yield work, store.open_batch(work.name)
 
 

@@ -30,6 +30,7 @@ class FileSource:
         assert isinstance(dataset.source, LandingFiles)
         self.dataset, self.folder, self.options = dataset, folder, dataset.source
         self._near_misses: list[str] = []
+        self._there: list[FoundFile] = []  # what the last look saw
         self._read: tuple[SparkSession, tuple[FoundFile, ...]] | None = None
         self._unreadable: dict[str, str] = {}  # paths, and why
 
@@ -60,38 +61,33 @@ class FileSource:
                 marked[place] = self.folder.has(f"{place}/{marker}" if place else marker)
             if marked.get(place, True):
                 found.append(file)
-        self._near_misses = sorted(near_misses)
-        return sorted(found)
+        self._near_misses, self._there = sorted(near_misses), sorted(found)
+        return self._there
 
     def new(self, look: Look) -> list[FoundFile]:
-        there = self.find()
-        found = look.bookmarks.not_taken(there)
+        found = look.bookmarks.not_taken(self.find())
         if self.options.on_changed_file == "ignore":  # or they would be new for ever
-            found = self._without_pieces(self._without_changed(found, look), there, look)
+            found = self._without_pieces(self._without_changed(found, look), look)
         return found
 
     def ready(self, new: Sequence[FoundFile], look: Look) -> list[FoundFile]:
         """Those that nobody is writing, and that were not taken before in another form (as `on_changed_file` says)."""
-        ready, there = list(new), self.find()
+        ready, before = list(new), self._there
         if any(look.now().timestamp() - one.modified_ns / 1e9 < SETTLED_SECONDS for one in ready):
             look.pause(SETTLED_SECONDS)  # look twice, and leave what has changed in between for later
-            now = self.find()
-            moving = set(now) ^ set(there)
+            moving = set(self.find()) ^ set(before)
             growing = {snapshot_of(self.dataset, one) for one in moving} - {None}
             ready = [
                 one for one in ready if one not in moving and snapshot_of(self.dataset, one) not in growing
             ]
-            there = now
-        return in_order(self.dataset, self._without_pieces(self._without_changed(ready, look), there, look))
+        return in_order(self.dataset, self._without_pieces(self._without_changed(ready, look), look))
 
-    def _without_pieces(
-        self, ready: list[FoundFile], there: Sequence[FoundFile], look: Look
-    ) -> list[FoundFile]:
+    def _without_pieces(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
         """F3: a part that comes after its snapshot was taken would read as a complete state of its own."""
         wanted = {unit for one in ready if (unit := snapshot_of(self.dataset, one)) is not None}
         if not wanted:
             return ready
-        others = [one for one in there if snapshot_of(self.dataset, one) in wanted]
+        others = [one for one in self._there if snapshot_of(self.dataset, one) in wanted]
         taken = look.bookmarks.taken_paths([one.path for one in others])
         known = {snapshot_of(self.dataset, one): taken[one.path] for one in others if one.path in taken}
         late = [one for one in ready if snapshot_of(self.dataset, one) in known]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import reduce
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -28,7 +27,6 @@ from pyspark.sql.types import (
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
-from lakebed.history.types import reconcile
 from lakebed.manifest import Dataset, Dms, LandingFiles
 from lakebed.manifest.sources import MOST_FILES
 from lakebed.sources import encodings, envelopes
@@ -40,6 +38,7 @@ from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
 from lakebed.sources.spark_errors import first_sentence, unreadable_file
+from lakebed.sources.uniting import united
 
 # RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
 CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
@@ -117,30 +116,9 @@ def read_files(
         _Reading(spark, dataset, source, folder, place, file, options, notes)
         for place, file in enumerate(files)
     ]
-    frames = _alike(_set_aside(readings, [_tried(one, unreadable) for one in readings]))
-    united = reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
+    rows = united(_set_aside(readings, [_tried(one, unreadable) for one in readings]))
     beside = {name for one in readings for name in one.in_path}
-    return Rows(envelopes.unwrap(united, dataset, beside), tuple(dict.fromkeys(notes)))
-
-
-def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
-    """Frames whose columns of one name have one type, where files that know their own differ: the wider one, else text. Spark would
-    make a number of a text, and lose the zeros it begins with."""
-    kinds: dict[str, DataType] = {}
-    for f in (f for frame in frames for f in frame.schema):
-        known = kinds.setdefault(f.name.lower(), f.dataType)
-        if known != f.dataType:
-            kinds[f.name.lower()] = (
-                reconcile(known, f.dataType) or reconcile(f.dataType, known) or StringType()
-            )
-    return [_cast(frame, kinds) for frame in frames]
-
-
-def _cast(frame: DataFrame, kinds: Mapping[str, DataType]) -> DataFrame:
-    other = [f.name for f in frame.schema if f.dataType != kinds[f.name.lower()]]
-    return (
-        frame.withColumns({name: col(name).cast(kinds[name.lower()]) for name in other}) if other else frame
-    )
+    return Rows(envelopes.unwrap(rows, dataset, beside), tuple(dict.fromkeys(notes)))
 
 
 def _tried(reading: _Reading, unreadable: Mapping[str, str] | None) -> DataFrame | BatchError:
