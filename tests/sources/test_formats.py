@@ -388,3 +388,14 @@ def test_a_time_of_day_in_json_is_no_time(spark: SparkSession, tmp_path: Path) -
     of = dataset("in/{file}.json", format="json", schema="id bigint, at timestamp")
     rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", '{"id": 1, "at": "12:30"}\n{"id": 2}\n'))
     assert [row["_lb_bad"] for row in in_order(rows)] == ["bad_cast", None]
+
+
+@pytest.mark.parametrize("kind", ["keep", "fail"])
+def test_G9_a_column_that_no_record_of_json_has_is_missing(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    feed = {"kind": "updates", "key": ["id"], "on_missing_column": kind}
+    of = dataset("in/{file}.json", feed=feed, format="json", schema="id bigint, name string, n bigint")
+    text = '{"id": 1, "NAME": null}\n{"id": 2}\n'
+    assert names(read(spark, tmp_path, of, put(tmp_path, "in/a.json", text))) == ["id", "name"]
+    assert names(read(spark, tmp_path, of, put(tmp_path, "in/b.json", ""))) == ["id", "name", "n"]

@@ -297,6 +297,8 @@ def _json(reading: _Reading) -> DataFrame:
     how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
     if reading.declared is not None:
         schema = _json_schema(reading, reading.declared)
+        if reading.dataset.feed.on_missing_column != "null":
+            schema = _in_the_file(reading, schema, how)
         frame = _load(reading, StructType([*schema, StructField(RAW, StringType())]), **how)
         return _typed(reading, frame.withColumn(RAW, _raw_text([f.name for f in schema])), reading.declared)
     if reading.dataset.feed.on_missing_column == "null":
@@ -327,6 +329,14 @@ def _json_schema(reading: _Reading, declared: Sequence[StructField]) -> list[Str
         for f in declared
         if f.name in inside
     ]
+
+
+def _in_the_file(
+    reading: _Reading, schema: list[StructField], how: Mapping[str, str]
+) -> list[StructField]:
+    """Those that some record has. It takes a pass over the file, so only where a missing column has a meaning of its own (G9)."""
+    found = _load(reading, None, **how).columns
+    return [f for f in schema if find(f.name, found)] or schema
 
 
 def _columnar(reading: _Reading) -> DataFrame:
