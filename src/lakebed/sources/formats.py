@@ -331,9 +331,7 @@ def _json_schema(reading: _Reading, declared: Sequence[StructField]) -> list[Str
     ]
 
 
-def _in_the_file(
-    reading: _Reading, schema: list[StructField], how: Mapping[str, str]
-) -> list[StructField]:
+def _in_the_file(reading: _Reading, schema: list[StructField], how: Mapping[str, str]) -> list[StructField]:
     """Those that some record has. It takes a pass over the file, so only where a missing column has a meaning of its own (G9)."""
     found = _load(reading, None, **how).columns
     return [f for f in schema if find(f.name, found)] or schema
