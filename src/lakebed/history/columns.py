@@ -80,6 +80,13 @@ def field(struct: str, name: str) -> Column:
     return F.col(quote_ident(struct)).getField(name)
 
 
+def constant(value: Column, beside: str) -> Column:
+    """A value that all rows of one batch have, and those of the next have not. Spark writes numbers and times into the code that it
+    generates, so that each batch would run code of its own, compiled anew and never warm; what a map holds stays outside. `beside`
+    is any column of the row: without one, Spark would look into the map while it plans."""
+    return F.create_map(F.lit(True), value, F.lit(False), value)[col(beside).isNull()]
+
+
 def key_name(place: int) -> str:
     return f"{PREFIX}k{place}"
 

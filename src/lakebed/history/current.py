@@ -27,6 +27,7 @@ from lakebed.history.columns import (
     SETS,
     UPSERT,
     col,
+    constant,
     field,
     key_names,
     pack,
@@ -53,7 +54,6 @@ def current_of(line: DataFrame, keys: Sequence[str]) -> DataFrame:
     changing = ~F.col(UNCHANGED) | F.col(SEED)
     shown = F.when(F.col(ROW).isNotNull(), F.col(ROW))
     wrote = F.when((F.col(KIND) == UPSERT) & changing, F.struct(F.col(EVENT_TIME).alias("t")))
-    newest = Window.partitionBy(*keys).orderBy(F.col(ORDER).desc_nulls_last())
     marked = line.withColumns(
         {
             ROW: F.last(shown, ignorenulls=True).over(so_far),
@@ -61,11 +61,11 @@ def current_of(line: DataFrame, keys: Sequence[str]) -> DataFrame:
             CHANGED: F.max(~F.col(UNCHANGED) & ~F.col(SEED)).over(whole),
             KNOWN_ROW: F.max(F.col(SEED) & F.col(ROW).isNotNull()).over(whole),
             DEAD_HEAD: F.max(F.col(SEED) & F.col(ROW).isNull()).over(whole),
-            "_lb_rank": F.row_number().over(newest),
+            "_lb_next_kind": F.lead(KIND).over(window),
         }
     )
     told = (KIND, ROW, ORDER, FROM, EVENT_TIME, CHANGED, KNOWN_ROW, DEAD_HEAD)
-    return marked.where("_lb_rank = 1").select(*keys, *told)
+    return marked.where(F.col("_lb_next_kind").isNull()).select(*keys, *told)
 
 
 def flags_deletes(shape: Shape) -> bool:
@@ -102,7 +102,8 @@ def target_rows(current: DataFrame, shape: Shape, batch: int, *also: str) -> Dat
     columns: list[Column] = [_or_key(shape, f) for f in shape.data]
     if isinstance(shape.history, Current) and flags_deletes(shape):
         columns.append(dead.alias(shape.history.own("is_deleted")))
-    columns += [F.col(ORDER), F.lit(batch).cast("bigint").alias(BATCH)]
+    this = constant(F.lit(batch).cast("bigint"), key_names(shape.key)[0])
+    columns += [F.col(ORDER), this.alias(BATCH)]
     if isinstance(shape.history, Log):
         columns += [F.when(~dead, F.col(EVENT_TIME)).alias(EVENT_TIME), dead.alias(DEAD)]
     if isinstance(shape.feed, Snapshot):

@@ -31,6 +31,7 @@ from lakebed.history.columns import (
     SEED,
     SETS,
     UPSERT,
+    constant,
     key_names,
     null_row,
     unpack,
@@ -116,9 +117,11 @@ def target_rows(written: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     values |= {
         own("offset"): F.lit(None).cast("bigint").alias(own("offset")),
         own("op"): F.col(OP).alias(own("op")),
-        own("system_time"): F.lit(moment.system_time).cast("timestamp").alias(own("system_time")),
+        own("system_time"): constant(F.lit(moment.system_time).cast("timestamp"), OP).alias(
+            own("system_time")
+        ),
         EFFECTIVE: F.col(EFFECTIVE),
-        BATCH: F.lit(moment.batch).cast("bigint").alias(BATCH),
+        BATCH: constant(F.lit(moment.batch).cast("bigint"), OP).alias(BATCH),
     }
     if not shape.event_time_is_own:
         values[own("event_time")] = F.col(EVENT_TIME).alias(own("event_time"))

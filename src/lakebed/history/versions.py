@@ -53,6 +53,7 @@ from lakebed.history.columns import (
     SK,
     UPSERT,
     col,
+    constant,
     field,
     key_names,
     pack,
@@ -70,6 +71,7 @@ DELETED = "_lb_deleted"
 VERSION = "_lb_version"
 MOVED = "_lb_moved"  # whether a version differs from the seed it grew out of
 LAST = "_lb_is_last"  # of its key's versions
+_SHOWN = (ROW, TRACK1, TRACK2, ALL1, ALL2)
 OF_HEADS = (HEAD, DEAD_HEAD, NOW_DEAD, LAST)  # what is told of keys beside their versions, if asked for
 
 
@@ -95,18 +97,16 @@ def versions_of(
     also = {**of_key, **_neighbours(keys, history)}
     if history.deletes == "ignore":  # deletes still tell the head
         events = events.withColumns(of_key)
-        events = events.where((F.col(KIND) == UPSERT) | F.col(SEED) & F.col(SK).isNotNull())
+        events = events.where((F.col(KIND) == UPSERT) | _open_seed())
         also = _neighbours(keys, history)
     line = _numbered(tap(timeline(events, keys, shape, also)), keys, history)
     members, times = _members(history)
     taken = members & (F.col(VERSION) > 0)
     told: list[Column] = []
     if heads:
-        line = line.withColumn(LAST, F.max(VERSION).over(whole) == F.col(VERSION))
         taken = taken | (F.col(VERSION) == 0) & (F.col(ORDER) == field(HEAD, ORDER))
         told = [F.max(name).alias(name) for name in (DEAD_HEAD, LAST)]
     grouped = line.where(taken).groupBy(*keys, VERSION)
-    seed = F.col(SEED) & F.col(SK).isNotNull()
     # What decides the end is the last event of the version, so it is carried with its order.
     found = grouped.agg(
         F.min(F.when(times, F.col(FROM))).alias(FROM),
@@ -118,7 +118,7 @@ def versions_of(
         F.min(OPENED).alias(OPENED),
         F.max(HEAD).alias(HEAD),
         F.max(INITIAL).alias(INITIAL),
-        F.max(F.when(seed, F.struct(FROM, KIND, ALL1, ALL2))).alias("_lb_was"),
+        F.max(F.when(_open_seed(), F.struct(FROM, KIND, ALL1, ALL2))).alias("_lb_was"),
         *told,
     )
     last = F.col("_lb_last")
@@ -167,44 +167,59 @@ def _history(shape: Shape) -> Versions:
 
 
 def _neighbours(keys: Sequence[str], history: Versions) -> dict[str, Column]:
-    """What an event must know of those before and after it (V4, V5, V8)."""
+    """What an event must know of those beside it (V4, V5), found in the order of events."""
     window = in_order(keys)
-    counts = F.col(KIND) == UPSERT if history.deletes == "mark" else F.lit(True)
-    # The events after this one, latest first: a frame that grows. One that shrinks would be read anew for each event of a key.
-    following = Window.partitionBy(*keys).orderBy(F.desc(ORDER)).rowsBetween(Window.unboundedPreceding, -1)
     equal = (F.lag(TRACK1).over(window) == F.col(TRACK1)) & (F.lag(TRACK2).over(window) == F.col(TRACK2))
-    return {
+    found = {
         "_lb_tracks_same": F.coalesce(equal, F.lit(False)),
-        "_lb_next_from": F.min(F.when(counts, F.col(FROM))).over(following),
         "_lb_next_kind": F.lead(KIND).over(window),
     }
+    if history.deletes in ("flag", "mark"):
+        # A deleted version shows the values it had (V5).
+        so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        shown = F.when((F.col(KIND) == UPSERT) | _open_seed(), F.struct(*[F.col(name) for name in _SHOWN]))
+        found["_lb_shown"] = F.last(shown, ignorenulls=True).over(so_far)
+    return found
+
+
+def _open_seed() -> Column:
+    return F.col(SEED) & F.col(SK).isNotNull()
 
 
 def _numbered(line: DataFrame, keys: Sequence[str], history: Versions) -> DataFrame:
-    """Each event of a timeline with its `_neighbours`, told the number of the version it belongs to (V4, V5)."""
+    """Each event of a timeline with its `_neighbours`, told the number of the version it belongs to (V4, V5), whether that is its
+    key's last, and the smallest valid_from of the events after it (V8)."""
     upsert = F.col(KIND) == UPSERT
-    seed = F.col(SEED) & F.col(SK).isNotNull()
     lived = F.coalesce(F.col(BEFORE_KIND) == UPSERT, F.lit(False))
-    starts = seed | (upsert & ~(lived & F.col("_lb_tracks_same")))
+    starts = _open_seed() | (upsert & ~(lived & F.col("_lb_tracks_same")))
     if history.deletes == "flag":
         starts = starts | (~upsert & lived)
-    so_far = in_order(keys).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    numbered = line.withColumn(VERSION, F.sum(starts.cast("int")).over(so_far))
+    # All of it latest first, sorted once. The events after one are then a frame that grows; in the other direction it would
+    # shrink, and be read anew for each event of a key.
+    latest_first = Window.partitionBy(*keys).orderBy(F.desc(ORDER))
+    later = latest_first.rowsBetween(Window.unboundedPreceding, -1)
+    whole = latest_first.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    counts = upsert if history.deletes == "mark" else F.lit(True)
+    start = F.col("_lb_starts")
+    numbered = line.withColumn("_lb_starts", starts.cast("int")).withColumns(
+        {
+            "_lb_starts_later": F.coalesce(F.sum(start).over(later), F.lit(0)),
+            "_lb_all_starts": F.sum(start).over(whole),
+            "_lb_next_from": F.min(F.when(counts, F.col(FROM))).over(later),
+        }
+    )
+    number = {
+        VERSION: F.col("_lb_all_starts") - F.col("_lb_starts_later"),
+        LAST: F.col("_lb_starts_later") == 0,
+    }
     if history.deletes in ("flag", "mark"):
-        # A deleted version shows the values it had (V5).
-        shown = F.last(
-            F.when(upsert | seed, F.struct(ROW, TRACK1, TRACK2, ALL1, ALL2)), ignorenulls=True
-        ).over(so_far)
-        numbered = numbered.withColumn("_lb_shown", shown)
-        for name in (ROW, TRACK1, TRACK2, ALL1, ALL2):
-            numbered = numbered.withColumn(name, F.col("_lb_shown").getField(name))
-    return numbered
+        number |= {name: F.col("_lb_shown").getField(name) for name in _SHOWN}
+    return numbered.withColumns(number)
 
 
 def _members(history: Versions) -> tuple[Column, Column]:
     """Which events are part of a version, and which of them count for its start."""
-    seed = F.col(SEED) & F.col(SK).isNotNull()
-    upsert = (F.col(KIND) == UPSERT) | seed
+    upsert = (F.col(KIND) == UPSERT) | _open_seed()
     if history.deletes == "flag":
         return F.lit(True), F.lit(True)
     if history.deletes == "mark":
@@ -260,7 +275,8 @@ def target_rows(versions: DataFrame, shape: Shape, batch: int, *also: str) -> Da
     history = _history(shape)
     own = history.own
     is_open = F.col(UNTIL).isNull()
-    closed = F.coalesce(F.col(CLOSED), F.lit(batch)) if CLOSED in versions.columns else F.lit(batch)
+    this = constant(F.lit(batch).cast("bigint"), key_names(shape.key)[0])
+    closed = F.coalesce(F.col(CLOSED), this) if CLOSED in versions.columns else this
     compared = [(f, field(ROW, f.name)) for f in shape.compared]
     same = (
         [row_hash(compared, salt).alias(name) for name, salt in zip((SAME1, SAME2), SALTS, strict=True)]
@@ -282,8 +298,8 @@ def target_rows(versions: DataFrame, shape: Shape, batch: int, *also: str) -> Da
         F.col(DELETED).alias(own("is_deleted")),
         F.when(is_open, F.col(ORDER)).alias(ORDER),
         F.col(FIRST),
-        F.coalesce(F.col(OPENED), F.lit(batch)).cast("bigint").alias(OPENED),
-        F.when(~is_open, closed).cast("bigint").alias(CLOSED),
+        F.coalesce(F.col(OPENED), this).alias(OPENED),
+        F.when(~is_open, closed).alias(CLOSED),
         *same,
         *also,
     )

@@ -101,7 +101,8 @@ def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: b
         marks = _truncates(ctx, events)
     keyed = events.where(F.col(KIND) != TRUNCATE)
     keys = None if has_truncates else keyed.select(*ctx.keys)
-    line = line_of(ctx, keyed, keys, marks, size=size, refold_all=has_truncates)
+    parts = None if has_truncates else size.parts
+    line = line_of(ctx, keyed, ctx.seeds(keys, size=size), marks, parts=parts, refold_all=has_truncates)
     final, found = ctx.staging.write(line, "sorted", line_counts())
     refolds = bool(found["refolds"])
     if refolds and ctx.before.journal is not None:
@@ -128,20 +129,19 @@ def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: b
 def line_of(
     ctx: Context,
     events: DataFrame,
-    keys: DataFrame | None,
+    seeds: DataFrame | None,
     truncates: DataFrame | None,
     *,
-    size: Size,
+    parts: int | None,
     refold_all: bool = False,
 ) -> DataFrame:
-    """Distinct events and the seeds of `keys` (None: of all), each told what is to be done with it; not computed yet. If `keys`
-    are given, and the events are parted by key into `size.parts`, so is what comes out."""
+    """Distinct events and seeds, each told what is to be done with it; not computed yet. With `parts`, and events that are parted
+    by key into as many, so is what comes out."""
     line = seed_columns(events, ctx.shape).withColumn(ROW, null_row(ctx.shape.data))
-    seeds = ctx.seeds(keys, size=size)
     if seeds is not None:
         line = line.unionByName(seeds, allowMissingColumns=True)
-        if keys is not None:
-            line = line.repartition(size.parts, *ctx.keys)
+        if parts is not None:
+            line = line.repartition(parts, *ctx.keys)
     line = _with_conflicts(ctx, _unmet(line))  # first, since what follows finds its rows sorted by it
     if seeds is None and truncates is None:
         return _first_of_their_keys(line)

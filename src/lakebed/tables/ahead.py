@@ -1,25 +1,57 @@
-"""Reading the logs of tables while something else is computed: a commit needs them, and Delta reads them only when asked."""
+"""What will be needed is read while something else is planned or computed. Whatever fails here fails again, and is told, where it is
+needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 
 from lakebed.tables.delta import DeltaTable
 
 
 @contextmanager
 def reading_ahead(tables: Sequence[DeltaTable]) -> Iterator[None]:
-    """While the body runs, the logs of these tables are read. What fails here fails again, and is told, where it is needed."""
+    """While the body runs, Delta reads the logs of these tables: a commit needs them, and Delta reads them only when asked."""
+    with _meanwhile([table.read_log for table in tables]):
+        yield
 
+
+@contextmanager
+def fetching_ahead(frame: DataFrame | None) -> Iterator[Callable[[], object]]:
+    """While the body runs, the frame is computed, and kept until the end of it. The body calls what it is given before it runs a
+    query over the frame: that takes what is there by then, and waits for the rest. Spark spends about as long on planning a
+    batch as on finding what is known of its keys."""
+    if frame is None:
+        yield lambda: None
+        return
+    kept = threading.Event()
+
+    def fetch() -> None:
+        try:
+            frame.persist()
+        finally:
+            kept.set()
+        frame.count()
+
+    try:
+        with _meanwhile([fetch]):
+            yield kept.wait
+    finally:
+        frame.unpersist()
+
+
+@contextmanager
+def _meanwhile(reads: Sequence[Callable[[], object]]) -> Iterator[None]:
     def read() -> None:
-        for table in tables:
+        for each in reads:
             with suppress(PySparkException, Py4JError):
-                table.read_log()
+                each()
 
     thread = InheritableThread(target=read)
     thread.start()

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +26,7 @@ from lakebed.manifest.dataset import Files
 from lakebed.tables.commit_log import Partitions, local_log, newest_commits, told_by, touched_partitions
 from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
+from lakebed.tables.settings import setting
 
 SETTINGS = "lakebed.settings"
 _APP = "lakebed"
@@ -237,7 +235,7 @@ class DeltaTable:
         """
         writer = writer_in_files(rows.alias(ROWS), self.files).mode("overwrite")
         writer = writer.option("replaceOn", on).option("targetAlias", TABLE)
-        with _setting(self.spark, _MATERIALIZE, "none"):  # staged rows need no second copy
+        with setting(self.spark, _MATERIALIZE, "none"):  # staged rows need no second copy
             return self._write(writer, commit)
 
     def _write(self, writer: DataFrameWriter, commit: Commit) -> Head:
@@ -283,33 +281,6 @@ class DeltaTable:
         if failure is not None and not is_conflict(failure):
             raise failure
         raise _overtaken(self.place, f"batch {commit.batch} was being applied") from failure
-
-
-_relying: Counter[tuple[int, str]] = Counter()  # how many writes rely on a setting of a session
-_own: dict[tuple[int, str], str | None] = {}  # and what it was before
-_settings_lock = threading.Lock()
-
-
-@contextmanager
-def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """The session's setting for as long as this takes, or others that want it at the same time."""
-    mark = (id(spark), name)
-    with _settings_lock:
-        if not _relying[mark]:
-            _own[mark] = spark.conf.get(name, None)
-            spark.conf.set(name, value)
-        _relying[mark] += 1
-    try:
-        yield
-    finally:
-        with _settings_lock:
-            _relying[mark] -= 1
-            if not _relying[mark]:
-                before = _own.pop(mark)
-                if before is None:
-                    spark.conf.unset(name)
-                else:
-                    spark.conf.set(name, before)
 
 
 def _overtaken(place: Place, meanwhile: str) -> ConflictError:

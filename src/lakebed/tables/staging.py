@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from lakebed.history.columns import quote_ident
+from lakebed.history.columns import constant, quote_ident
 
 _INDEX = "_lb_index"
 _INDEX_BITS = 33
@@ -47,7 +47,9 @@ class Staging:
         watch = None
         if counts:
             frame, watch = watched(frame, counts)
+        # Read back once or twice, and soon: to look for values that repeat would cost more than it saves.
         writer = frame.write.mode("overwrite").option("compression", "lz4")
+        writer = writer.option("parquet.enable.dictionary", "false")
         writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(self.path(name))
         return self.read(name, frame.schema), dict(watch.get) if watch is not None else {}
 
@@ -103,7 +105,7 @@ def numbered(  # noqa: PLR0913 - what to number, from where, and what to count o
     )
     total = int(found.pop("_lb_total"))
     counted = {part: int(found.pop(f"_lb_part{part}")) for part in on_the_way}
-    start: Column = F.lit(base).cast("bigint")
+    start = constant(F.lit(base).cast("bigint"), _INDEX)
     if parts > 1:
         if sum(counted.values()) != total:  # too many to count on the way, or parted otherwise
             counted = _counted(staged.where(which))
