@@ -25,7 +25,7 @@ from lakebed.session import end, session
 
 ROWS = int(os.environ.get("LAKEBED_BENCH_ROWS", "5000000"))
 REPETITIONS = int(os.environ.get("LAKEBED_BENCH_REPETITIONS", "3"))
-WARM_UP = 3  # batches that are not counted: Java has to compile first
+WARM_UP = 5  # batches that are not counted: Java has to compile first
 DATA = ["id", "name", "address", "city", "amount", "score", "active", "born", "seen", "n"]
 MERGES = {"MERGE, plain": "merge-plain", "MERGE, vectors and partition": "merge-vectors"}
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)

@@ -7,7 +7,6 @@ it is counted whether it held. If not, nothing was lost but the time, and `journ
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
@@ -21,7 +20,6 @@ from lakebed.table.context import Context, Size, WritePlan
 from lakebed.table.journaled import as_journal, line_counts, line_of, tallied
 from lakebed.table.refolding import newer_than_heads, tap, tapped
 from lakebed.table.write_sets import Staged, current_write_set, heads_beside, versions_write_set
-from lakebed.tables.ahead import fetching_ahead
 from lakebed.tables.settings import setting
 from lakebed.tables.staging import watched
 
@@ -35,14 +33,6 @@ def fits_one_pass(ctx: Context, *, size: Size, refolded: bool) -> bool:
     return not isinstance(feed, Changes) or not (feed.truncate_when or ctx.shape.ignores_deletes)
 
 
-@dataclass(frozen=True)
-class Passing:
-    """What a pass must do on its way: count, and not run before what is known of its keys is being fetched."""
-
-    tap: Callable[[DataFrame], DataFrame]
-    begun: Callable[[], object]
-
-
 def fold_in_one_pass(
     ctx: Context, rows: DataFrame, counted: DataFrame | None = None, *, size: Size
 ) -> WritePlan | None:
@@ -53,14 +43,14 @@ def fold_in_one_pass(
     # All is parted and joined as it should be: to plan it anew after each step would only cost time.
     with (
         setting(rows.sparkSession, "spark.sql.adaptive.enabled", "false"),
-        fetching_ahead(seeds) as begun,
+        ctx.staging.fetching(seeds),
     ):
         passing = taken if counted is None else usable(counted)
         events = distinct_events(events_of(passing, ctx.shape).repartition(size.parts, *ctx.keys), ctx.keys)
         line, told = watched(line_of(ctx, events, seeds, None, parts=None), line_counts())
         plan = WritePlan(counts={}, facts={"refolded": False})
         count = Observation()
-        staged = _fold(ctx, line, plan, Passing(tap(count), begun), size=size)
+        staged = _fold(ctx, line, plan, tap(count), size=size)
     found = told.get
     if found["refolds"]:
         return None
@@ -74,26 +64,28 @@ def fold_in_one_pass(
     return plan
 
 
-def _fold(ctx: Context, line: DataFrame, plan: WritePlan, passing: Passing, *, size: Size) -> Staged:
+def _fold(
+    ctx: Context, line: DataFrame, plan: WritePlan, tap_: Callable[[DataFrame], DataFrame], *, size: Size
+) -> Staged:
     if isinstance(ctx.shape.history, Versions):
-        return _fold_versions(ctx, line, plan, passing, size=size)
+        return _fold_versions(ctx, line, plan, tap_, size=size)
     line = timeline(newer_than_heads(ctx, line), ctx.keys, ctx.shape)
-    finals = current.current_of(passing.tap(line), ctx.keys)
-    passing.begun()
+    finals = current.current_of(tap_(line), ctx.keys)
     plan.target, staged = current_write_set(ctx, finals, "current")
     return staged
 
 
-def _fold_versions(ctx: Context, line: DataFrame, plan: WritePlan, passing: Passing, *, size: Size) -> Staged:
+def _fold_versions(
+    ctx: Context, line: DataFrame, plan: WritePlan, tap_: Callable[[DataFrame], DataFrame], *, size: Size
+) -> Staged:
     shape, batch = ctx.shape, ctx.moment.batch
     events = versions.with_initial(newer_than_heads(ctx, line), shape, batch)
     heads = isinstance(shape.feed, Changes)
-    found = versions.versions_of(events, ctx.keys, shape, passing.tap, heads=heads)
+    found = versions.versions_of(events, ctx.keys, shape, tap_, heads=heads)
     also = (*versions.OF_HEADS, versions.VERSION) if heads else ()
     rows = versions.target_rows(found, shape, batch, *also)
     if heads:
         rows = rows.withColumn(GONE, F.col(versions.VERSION) == 0).drop(versions.VERSION)
-    passing.begun()
     plan.target, plan.next_number, staged = versions_write_set(
         ctx, rows, None, open_only=True, size=size, parted=True
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -41,6 +42,7 @@ from lakebed.history.normalise import (
 from lakebed.manifest import Log, Snapshot, Versions
 from lakebed.table.arriving import fold_arriving
 from lakebed.table.context import Context, Size, WritePlan, matching, seed_columns
+from lakebed.tables.at_once import at_once
 from lakebed.tables.staging import watched
 
 DIFFERENCE = "_lb_difference"
@@ -103,7 +105,8 @@ def plan_snapshot(ctx: Context, arrived: Arrived, *, read: int, rejected: int) -
             "deleted": int(found["gone"]),
         }
     )
-    plan = fold_arriving(ctx, line, plan, size=size)
+    with ctx.staging.fetching(line if ctx.live is not None and size.few else None):
+        plan = fold_arriving(ctx, line, plan, size=size)
     plan.counts["unchanged"] = unchanged
     return plan
 
@@ -114,18 +117,23 @@ def _found_differences(
     """Keys that differ, staged, and how many there are of each kind. Nearly every snapshot has a row per key. To make sure of it
     by grouping costs a third of all for a large one, so that is done only if the numbers do not add up without."""
     if ctx.live is not None and read >= LARGE:
-        staged, found = _stage_differences(ctx, keyed, _as_they_are(ctx, keyed), set_aside)
-        if not _has_twins(ctx, staged, found):
+        live = ctx.open_rows()
+        assert live is not None
+        tasks: dict[str, Callable[[], Any]] = {
+            "compared": lambda: _stage_differences(ctx, keyed, _as_they_are(ctx, keyed), set_aside),
+            "live": live.count,
+        }
+        done = at_once(keyed.sparkSession, tasks)
+        staged, found = done["compared"]
+        if not _has_twins(ctx, staged, found, done["live"]):
             return staged, found
     return _stage_differences(ctx, keyed, _grouped(ctx, keyed), set_aside)
 
 
-def _has_twins(ctx: Context, staged: DataFrame, found: Mapping[str, int]) -> bool:
-    """Whether a key has two rows in a snapshot that was joined without grouping: then a known key was met, or missed, more often
+def _has_twins(ctx: Context, staged: DataFrame, found: Mapping[str, int], live: int) -> bool:
+    """Whether a key has two rows in a snapshot that was joined without grouping, against so many `live` ones: then a known key was met, or missed, more often
     than there are known keys, or a new one is there twice."""
-    live = ctx.open_rows()
-    assert live is not None
-    if found["rows"] - found["new"] + found["missing"] != live.count():
+    if found["rows"] - found["new"] + found["missing"] != live:
         return True
     new = staged.where(F.col(DIFFERENCE) == NEW).groupBy(*ctx.keys).count()
     return bool(found["new"]) and bool(new.where("count > 1").take(1))

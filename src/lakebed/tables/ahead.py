@@ -23,13 +23,10 @@ def reading_ahead(tables: Sequence[DeltaTable]) -> Iterator[None]:
 
 
 @contextmanager
-def fetching_ahead(frame: DataFrame | None) -> Iterator[Callable[[], object]]:
+def fetching_ahead(frame: DataFrame) -> Iterator[Callable[[], object]]:
     """While the body runs, the frame is computed, and kept until the end of it. The body calls what it is given before it runs a
     query over the frame: that takes what is there by then, and waits for the rest. Spark spends about as long on planning a
     batch as on finding what is known of its keys."""
-    if frame is None:
-        yield lambda: None
-        return
     kept = threading.Event()
 
     def fetch() -> None:

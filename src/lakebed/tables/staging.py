@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from lakebed.history.columns import constant, quote_ident
+from lakebed.tables.ahead import fetching_ahead
 
 _INDEX = "_lb_index"
 _INDEX_BITS = 33
@@ -31,6 +33,7 @@ class Staging:
 
     spark: SparkSession
     folder: str
+    _begun: Callable[[], object] = bool  # waits until what is fetched ahead is known to Spark
 
     @classmethod
     def beside(cls, spark: SparkSession, location: str) -> Staging:
@@ -45,6 +48,7 @@ class Staging:
     ) -> tuple[DataFrame, dict[str, Any]]:
         """`frame` as it was written, and the aggregates asked for, found while writing."""
         watch = None
+        self._begun()
         if counts:
             frame, watch = watched(frame, counts)
         # Read back once or twice, and soon: to look for values that repeat would cost more than it saves.
@@ -52,6 +56,19 @@ class Staging:
         writer = writer.option("parquet.enable.dictionary", "false")
         writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(self.path(name))
         return self.read(name, frame.schema), dict(watch.get) if watch is not None else {}
+
+    @contextmanager
+    def fetching(self, frame: DataFrame | None) -> Iterator[None]:
+        """While the body plans what it will write, the frame is computed already; what is written takes it from there."""
+        if frame is None:
+            yield
+            return
+        with fetching_ahead(frame) as begun:
+            self._begun = begun
+            try:
+                yield
+            finally:
+                self._begun = bool
 
     def clear(self) -> None:
         """Remove the folder, where it is local; elsewhere it stays for the store's own clean-up rules."""
