@@ -27,7 +27,10 @@ def test_a_constant_is_no_part_of_generated_code(
 ) -> None:
     rows = spark.range(3).select(F.when(F.col("id") > 0, F.col("id")).alias("x"))
     for value, written in ((F.lit(NUMBER).cast("bigint"), True), (_steady(), False)):
-        with setting(spark, "spark.sql.codegen.wholeStage", "true"):
+        with (
+            setting(spark, "spark.sql.codegen.wholeStage", "true"),
+            setting(spark, "spark.sql.codegen.factoryMode", "FALLBACK"),
+        ):
             rows.select((F.col("x") + value).alias("y")).explain("codegen")
         assert (f"{NUMBER}L" in capsys.readouterr().out) is written
 
