@@ -30,8 +30,8 @@ def opened_tables() -> Iterator[Open]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def wrong_ones(judged: Callable[[int], bool], numbers: range) -> int:
-    """How many of these are wrong, several looked at side by side."""
+def wrong_ones(judged: Callable[[int], int], numbers: range) -> int:
+    """How many are wrong in all of these, several looked at side by side."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         return sum(pool.map(judged, numbers))
 

@@ -13,7 +13,7 @@ from tests.properties.judge import (
 )
 from tests.properties.setups import by_pair
 
-from evidence.comparing import compared, every_so_many, opened_tables, say
+from evidence.comparing import compared, every_so_many, opened_tables, say, wrong_ones
 from evidence.figure import Figure, part
 
 PER_PAIR = 100_000
@@ -31,14 +31,20 @@ def _shared(pair: tuple[str, str], seed: int, share: float, wanted: int, opened:
     """Many histories in each table, over the setups of the pair."""
     kinds = every_so_many(by_pair()[pair], seed, share)
     each = -(-wanted // len(kinds))
-    told_otherwise = ran = 0
-    for place, setup in enumerate(kinds):
-        for piece, start in enumerate(range(0, each, PER_TABLE)):
-            name = f"{pair[0]}_{pair[1]}_{place}_{piece}"
-            histories = generated(setup, seed * 1000 + piece, min(PER_TABLE, each - start))
-            found = differences(setup, histories, opened, name)
-            ran, told_otherwise = ran + len(histories), told_otherwise + len(found)
-            for other in found[:1]:
-                say(seed, str(smallest(other, opened, f"{name}_small") if other.history else other))
+    pieces = [
+        (place, piece, min(PER_TABLE, each - start))
+        for place in range(len(kinds))
+        for piece, start in enumerate(range(0, each, PER_TABLE))
+    ]
+
+    def told_otherwise(number: int) -> int:
+        place, piece, count = pieces[number]
+        name = f"{pair[0]}_{pair[1]}_{place}_{piece}"
+        found = differences(kinds[place], generated(kinds[place], seed * 1000 + piece, count), opened, name)
+        for other in found[:1]:
+            say(seed, str(smallest(other, opened, f"{name}_small") if other.history else other))
+        return len(found)
+
+    wrong = wrong_ones(told_otherwise, range(len(pieces)))
     what = f"{pair[0]} as {pair[1]}, {len(kinds)} setups of {len(by_pair()[pair])}"
-    return compared(what, ran, told_otherwise)
+    return compared(what, sum(count for _, _, count in pieces), wrong)
