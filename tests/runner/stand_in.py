@@ -36,6 +36,7 @@ class MemoryTable:
 
     applied: list[dict[str, Any]] = field(default_factory=list)
     bad: set[str] = field(default_factory=set)
+    known_columns: tuple[str, ...] = ()
 
     @property
     def last_batch(self) -> int:
@@ -132,7 +133,7 @@ class World:
 
     def open_source(self, dataset: Dataset, landing: str, _spark: Any) -> AnySource:
         source: Any = FileSource(dataset, LocalFolder(Path(landing)))
-        source.read = lambda _spark, files: MemoryRows([file.path for file in files])
+        source.read = lambda _spark, files, _known: MemoryRows([file.path for file in files])
         return cast("AnySource", source)
 
     @property

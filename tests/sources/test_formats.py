@@ -9,37 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from tests.sources.datasets import dataset, put
+from tests.sources.reading import bad, data, in_order, names, read
 
 from lakebed.errors import BatchError
 from lakebed.manifest import Dataset
-from lakebed.sources import FoundFile, LocalFolder, Rows
-from lakebed.sources.formats import read_files
-
-MARKS = ("_lb_bad", "_lb_raw", "_lb_file", "_lb_line", "_lb_position")
-
-
-def read(spark: SparkSession, root: Path, of: Dataset, *files: FoundFile) -> Rows:
-    return read_files(spark, of, LocalFolder(root), files)
-
-
-def in_order(rows: Rows) -> list[Row]:
-    return rows.frame.orderBy("_lb_position").collect()
-
-
-def data(rows: Rows) -> list[tuple[Any, ...]]:
-    """The data columns of all rows, in the order of the files."""
-    columns = [place for place, name in enumerate(rows.frame.columns) if name not in MARKS]
-    return [tuple(row[place] for place in columns) for row in in_order(rows)]
-
-
-def names(rows: Rows) -> list[str]:
-    return [name for name in rows.frame.columns if name not in MARKS]
-
-
-def bad(rows: Rows) -> list[tuple[str, str, int]]:
-    return [(row["_lb_bad"], row["_lb_raw"], row["_lb_line"]) for row in in_order(rows) if row["_lb_bad"]]
 
 
 def test_without_a_schema_everything_is_text(spark: SparkSession, tmp_path: Path) -> None:
@@ -195,7 +170,6 @@ def test_files_packed_as_zstandard(spark: SparkSession, tmp_path: Path) -> None:
     ("text", "code"),
     [
         ("id,ID\n1,2\n", "duplicate_column"),
-        ("id,,x\n1,2,3\n", "empty_column_name"),
         ("id,_lb_bad\n1,2\n", "reserved_name"),
         ("a,b\n1,2\n", "missing_columns"),
         (b"id,\xff\xfe\n1,2\n", "unreadable_file"),

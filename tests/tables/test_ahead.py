@@ -37,7 +37,7 @@ def test_a_table_that_is_not_there_keeps_none_from_being_read_meanwhile(
 ) -> None:
     spark.range(3).write.format("delta").save(str(tmp_path / "t"))
     missing, there = Told(spark, tmp_path / "none"), Told(spark, tmp_path / "t")
-    with reading_ahead([missing, there]):
+    with reading_ahead(spark, [missing, there]):
         assert there.was_read.wait(timeout=300)
     assert not missing.was_read.is_set()
 
@@ -45,7 +45,7 @@ def test_a_table_that_is_not_there_keeps_none_from_being_read_meanwhile(
 def test_what_fails_meanwhile_is_told_when_the_log_is_read(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(3).write.format("delta").save(str(tmp_path / "t"))
     there = Told(spark, tmp_path / "t")
-    with pytest.raises(BatchError), reading_ahead([there]):
+    with pytest.raises(BatchError), reading_ahead(spark, [there]):
         raise BatchError("the batch is refused", code="invalid_options")
     assert there.was_read.is_set()
 

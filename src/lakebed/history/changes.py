@@ -112,6 +112,11 @@ def in_order(keys: Sequence[str]) -> WindowSpec:
     return Window.partitionBy(*keys).orderBy(ORDER)
 
 
+def is_last(keys: Sequence[str]) -> Column:
+    """Whether no event of its key comes after this one."""
+    return F.lead(F.lit(True)).over(in_order(keys)).isNull()
+
+
 def carry(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
     """F6: a column that an event does not set keeps the value before it; a delete ends the inheritance."""
     before = in_order(keys).rowsBetween(Window.unboundedPreceding, -1)

@@ -83,8 +83,13 @@ def field(struct: str, name: str) -> Column:
 def constant(value: Column, beside: str) -> Column:
     """A value that all rows of one batch have, and those of the next have not. Spark writes numbers and times into the code that it
     generates, so that each batch would run code of its own, compiled anew and never warm; what a map holds stays outside. `beside`
-    is any column of the row: without one, Spark would look into the map while it plans."""
+    is any column of the row that may be NULL, as far as Spark knows: else it would look into the map while it plans."""
     return F.create_map(F.lit(True), value, F.lit(False), value)[col(beside).isNull()]
+
+
+def batch_number(batch: int, beside: str) -> Column:
+    """The number of the batch that a row is written by."""
+    return constant(F.lit(batch).cast("bigint"), beside)
 
 
 def key_name(place: int) -> str:

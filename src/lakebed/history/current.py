@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructField, StructType, TimestampType
 
-from lakebed.history.changes import UNCHANGED, in_order
+from lakebed.history.changes import UNCHANGED, in_order, is_last
 from lakebed.history.columns import (
     BATCH,
     DEAD,
@@ -26,8 +26,8 @@ from lakebed.history.columns import (
     SEED,
     SETS,
     UPSERT,
+    batch_number,
     col,
-    constant,
     field,
     key_names,
     pack,
@@ -61,11 +61,11 @@ def current_of(line: DataFrame, keys: Sequence[str]) -> DataFrame:
             CHANGED: F.max(~F.col(UNCHANGED) & ~F.col(SEED)).over(whole),
             KNOWN_ROW: F.max(F.col(SEED) & F.col(ROW).isNotNull()).over(whole),
             DEAD_HEAD: F.max(F.col(SEED) & F.col(ROW).isNull()).over(whole),
-            "_lb_next_kind": F.lead(KIND).over(window),
+            "_lb_last": is_last(keys),
         }
     )
     told = (KIND, ROW, ORDER, FROM, EVENT_TIME, CHANGED, KNOWN_ROW, DEAD_HEAD)
-    return marked.where(F.col("_lb_next_kind").isNull()).select(*keys, *told)
+    return marked.where("_lb_last").select(*keys, *told)
 
 
 def flags_deletes(shape: Shape) -> bool:
@@ -102,8 +102,7 @@ def target_rows(current: DataFrame, shape: Shape, batch: int, *also: str) -> Dat
     columns: list[Column] = [_or_key(shape, f) for f in shape.data]
     if isinstance(shape.history, Current) and flags_deletes(shape):
         columns.append(dead.alias(shape.history.own("is_deleted")))
-    this = constant(F.lit(batch).cast("bigint"), key_names(shape.key)[0])
-    columns += [F.col(ORDER), this.alias(BATCH)]
+    columns += [F.col(ORDER), batch_number(batch, key_names(shape.key)[0]).alias(BATCH)]
     if isinstance(shape.history, Log):
         columns += [F.when(~dead, F.col(EVENT_TIME)).alias(EVENT_TIME), dead.alias(DEAD)]
     if isinstance(shape.feed, Snapshot):

@@ -15,6 +15,7 @@ from lakebed.history.changes import (
     UNCHANGED,
     collapse,
     in_order,
+    is_last,
     timeline,
     with_truncates,
 )
@@ -31,6 +32,7 @@ from lakebed.history.columns import (
     SEED,
     SETS,
     UPSERT,
+    batch_number,
     constant,
     key_names,
     null_row,
@@ -117,11 +119,11 @@ def target_rows(written: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     values |= {
         own("offset"): F.lit(None).cast("bigint").alias(own("offset")),
         own("op"): F.col(OP).alias(own("op")),
-        own("system_time"): constant(F.lit(moment.system_time).cast("timestamp"), OP).alias(
+        own("system_time"): constant(F.lit(moment.system_time).cast("timestamp"), EVENT_TIME).alias(
             own("system_time")
         ),
         EFFECTIVE: F.col(EFFECTIVE),
-        BATCH: constant(F.lit(moment.batch).cast("bigint"), OP).alias(BATCH),
+        BATCH: batch_number(moment.batch, EVENT_TIME).alias(BATCH),
     }
     if not shape.event_time_is_own:
         values[own("event_time")] = F.col(EVENT_TIME).alias(own("event_time"))
@@ -168,8 +170,7 @@ def states_in_turn(
     if truncates is not None:
         one_each = with_truncates(one_each, truncates, by_round, null_row(shape.data))
     line = timeline(one_each.withColumn(SEED, F.lit(False)), by_round, shape)
-    newest = Window.partitionBy(*by_round).orderBy(F.col(ORDER).desc())
-    last = line.withColumn("_lb_rank", F.row_number().over(newest)).where("_lb_rank = 1")
+    last = line.withColumn("_lb_last", is_last(by_round)).where("_lb_last")
     states = last.select(*by_round, KIND, ROW, EVENT_TIME, ALL1, ALL2).join(causes, by_round, "left")
     before = Window.partitionBy(*keys).orderBy(ROUND)
     lives, lived = F.col(KIND) == UPSERT, F.coalesce(F.lag(KIND).over(before) == UPSERT, F.lit(False))

@@ -33,6 +33,7 @@ from lakebed.history.columns import (
     SETS,
     TRUNCATE,
     UPSERT,
+    batch_number,
     col,
     constant,
     find,
@@ -81,7 +82,7 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     columns = [_column(shape, f).alias(f.name) for f in shape.columns]
     kept = [F.col(name) for name in (POSITION, BAD, RAW, FILE, LINE, KIND, "_lb_event_raw")]
     changes = marked.select(*columns, *kept)
-    beside = (shape.key or [f.name for f in shape.columns])[0]
+    beside = (*shape.key, *(f.name for f in shape.columns), POSITION)[0]
     event_time = F.col("_lb_event_raw") if shape.event_time is not None else constant(moment.time, beside)
     changes = changes.withColumns({EVENT_TIME: event_time})
     changes = changes.withColumns({FROM: _valid_from(shape, moment), ORDER: _order(shape, moment)})
@@ -96,7 +97,7 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     hashes = {
         HASH1: row_hash(values, SALTS[0], F.col(SETS)),
         HASH2: row_hash(values, SALTS[1], F.col(SETS)),
-        BATCH: constant(F.lit(moment.batch).cast("bigint"), beside),
+        BATCH: batch_number(moment.batch, beside),
     }
     changes = changes.withColumns(hashes)
     if isinstance(shape.feed, Snapshot):

@@ -52,8 +52,8 @@ from lakebed.history.columns import (
     SETS,
     SK,
     UPSERT,
+    batch_number,
     col,
-    constant,
     field,
     key_names,
     pack,
@@ -275,7 +275,7 @@ def target_rows(versions: DataFrame, shape: Shape, batch: int, *also: str) -> Da
     history = _history(shape)
     own = history.own
     is_open = F.col(UNTIL).isNull()
-    this = constant(F.lit(batch).cast("bigint"), key_names(shape.key)[0])
+    this = batch_number(batch, key_names(shape.key)[0])
     closed = F.coalesce(F.col(CLOSED), this) if CLOSED in versions.columns else this
     compared = [(f, field(ROW, f.name)) for f in shape.compared]
     same = (

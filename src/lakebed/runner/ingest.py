@@ -141,7 +141,7 @@ def ours(where: str) -> Iterator[None]:
             where=str(error.filename or where),
             hint="is there room, and may lakebed write there? Then run again: nothing is lost",
         ) from error
-    except (UnicodeError, TypeError, ValueError, LookupError, AttributeError) as error:
+    except (UnicodeError, TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
         raise BatchError(
             f"{type(error).__name__}: {error}",
             code="unexpected",

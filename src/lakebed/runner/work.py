@@ -30,6 +30,8 @@ class Table(Protocol):
     @property
     def last_batch(self) -> int: ...
     @property
+    def known_columns(self) -> Sequence[Any]: ...
+    @property
     def apply(self) -> Callable[..., Any]: ...
     @property
     def preview(self) -> Callable[..., Any]: ...
@@ -136,4 +138,4 @@ class Work:
         """The rows of these inputs, in a session that is set for their size."""
         size = sum(one.size for one in inputs) if self.source.immutable else None
         self.edges.set_for_size(self.session, size, self.path)
-        return self.source.read(self.session, inputs)
+        return self.source.read(self.session, inputs, self.table.known_columns)

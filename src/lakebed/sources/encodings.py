@@ -20,10 +20,10 @@ BYTES = "ISO-8859-1"
 
 def is_checked(options: Mapping[str, str], *, marked: bool | None) -> bool:
     """Whether the file is said to be UTF-8, and nothing that parts its values needs more than a byte. A byte order mark would
-    hide the sign after it, a quote or a comment's; where nobody knows whether there is one, it must stand before a header."""
+    hide the sign after it, a quote or a comment's; so where there may be one, it must stand before a header."""
     encoding = (options.get("encoding") or options.get("charset") or "utf-8").lower().replace("_", "-")
     header = options.get("header", "false").lower() == "true" and not options.get("comment")
-    bare = header if marked is None else not marked
+    bare = marked is False or header
     return bare and encoding in ("utf-8", "utf8") and all(value.isascii() for value in options.values())
 
 

@@ -16,6 +16,7 @@ from lakebed.sources.spark_errors import first_sentence, is_about_reading, is_sp
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructField
 
 SETTLED_SECONDS = 1.0
 
@@ -145,11 +146,13 @@ class FileSource:
                 hint="put the planned file back; or, if the new one shall be taken instead, plan the batch again",
             )
 
-    def read(self, spark: SparkSession, batch: Sequence[FoundFile]) -> Rows:
+    def read(
+        self, spark: SparkSession, batch: Sequence[FoundFile], known: Sequence[StructField] = ()
+    ) -> Rows:
         from lakebed.sources.formats import read_files  # noqa: PLC0415 - without anything new, Spark is not imported
 
         self._read = (spark, tuple(batch))
-        return read_files(spark, self.dataset, self.folder, batch, self._unreadable)
+        return read_files(spark, self.dataset, self.folder, batch, self._unreadable, known)
 
     @contextmanager
     def errors(self) -> Iterator[None]:

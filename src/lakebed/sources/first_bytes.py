@@ -78,13 +78,11 @@ def read_header(file: Start, options: Mapping[str, str], *, where: str) -> list[
     first = first_record(file, options, where=where)
     if first is None:
         return None
-    names = [name.strip() for name in first]
+    names = [name.strip() or unnamed(place) for place, name in enumerate(first)]
     if any(_UNDECODED.search(name) for name in names):
         raise _undecodable(where)
     seen: set[str] = set()
     for place, name in enumerate(names, start=1):
-        if not name:
-            raise _refused(f"column {place} of the header has no name", "empty_column_name", where)
         if _CONTROL.search(name):
             what = f"column {place} of the header has control characters in its name, so this is no text"
             raise _refused(what, "unreadable_file", where)
@@ -98,6 +96,19 @@ def read_header(file: Start, options: Mapping[str, str], *, where: str) -> list[
             )
         seen.add(name.lower())
     return names
+
+
+def unnamed(place: int) -> str:
+    """The name of a column that has none, by its place from 0, as Spark has it."""
+    return f"_c{place}"
+
+
+def line_end(file: Start) -> str:
+    """What parts the records of a CSV file: a line feed, with or without a carriage return before it; in a file without any, the
+    carriage return."""
+    with file.opened() as content:
+        start = content.read(_LONGEST_LINE)
+    return "\r" if b"\r" in start and b"\n" not in start else "\n"
 
 
 def _undecodable(where: str) -> BatchError:
@@ -151,7 +162,7 @@ def first_names(file: Start, *, where: str) -> list[str]:
         found, _ = json.JSONDecoder().raw_decode(start.lstrip().removeprefix("[").lstrip())
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable_file(str(error), where) from None
-    except ValueError:
+    except (ValueError, RecursionError):  # cut off, no JSON, or nested deeper than anybody can follow
         return []
     return list(found) if isinstance(found, dict) else []
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import reduce
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -27,13 +28,23 @@ from pyspark.sql.types import (
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
+from lakebed.history.types import reconcile
 from lakebed.manifest import Dataset, Dms, LandingFiles
 from lakebed.manifest.sources import MOST_FILES
 from lakebed.sources import encodings, envelopes
 from lakebed.sources.batches import EPOCH, may_set_aside
 from lakebed.sources.declared import BAD_CAST, UNREADABLE, Reader, fields_of, typed
 from lakebed.sources.envelopes import dms_files
-from lakebed.sources.first_bytes import Start, first_names, first_record, has_mark, read_header, starts_with
+from lakebed.sources.first_bytes import (
+    Start,
+    first_names,
+    first_record,
+    has_mark,
+    line_end,
+    read_header,
+    starts_with,
+    unnamed,
+)
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
@@ -59,6 +70,7 @@ class _Reading:
     file: FoundFile
     options: Mapping[str, str]
     notes: list[str] = field(default_factory=list)
+    known: Sequence[StructField] = ()  # columns that the table has
 
     @property
     def where(self) -> str:
@@ -94,8 +106,10 @@ def read_files(
     folder: Folder,
     files: Sequence[FoundFile],
     unreadable: Mapping[str, str] | None = None,
+    known: Sequence[StructField] = (),
 ) -> Rows:
-    """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas.
+    """The rows of these files, in this order. Nothing is read until the frame is used, but for headers and schemas. `known` are the
+    columns that the table has: where types are inferred, those are kept.
 
     A file that cannot be read, or is known as `unreadable` (path and reason), is one bad row where bad rows are set aside,
     and fails the batch where they are not, or where no file can be read at all: then it is not the files that are wrong.
@@ -113,7 +127,7 @@ def read_files(
     options = (_csv_defaults(source) | given) if source.format == "csv" else given
     notes: list[str] = []
     readings = [
-        _Reading(spark, dataset, source, folder, place, file, options, notes)
+        _Reading(spark, dataset, source, folder, place, file, options, notes, known)
         for place, file in enumerate(files)
     ]
     rows = united(_set_aside(readings, [_tried(one, unreadable) for one in readings]))
@@ -209,11 +223,39 @@ def _csv(reading: _Reading) -> DataFrame:
     how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW, "inferSchema": "false"}
     if checked := encodings.is_checked(reading.options, marked=has_mark(reading.start)):
         how["encoding"] = encodings.BYTES
+    parted = reading.options["multiline"].lower() == "true" and "linesep" not in reading.options
+    if parted:
+        how["lineSep"] = line_end(reading.start)
     frame = _load(reading, texts, **how).withColumn(RAW, _raw_text(names))
     frame = encodings.decoded(frame, names) if checked else frame
+    frame = _without_returns(reading, frame, names) if parted else frame
     if reading.declared is None and reading.options.get("inferschema", "false").lower() == "true":
-        return _typed(reading, frame, _inferred(reading, names))
+        return _typed(reading, frame, [_kept(reading, f) for f in _inferred(reading, names)])
     return _typed(reading, frame, reading.declared)
+
+
+def _without_returns(reading: _Reading, frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Records end with a line feed, whatever the file's first line ends with: Spark, left alone, would take that for all of them. The
+    carriage return before one is no part of the last value, nor is a line that has nothing else a record."""
+    last, null = col(names[-1]), reading.options.get("nullvalue", "")
+    text = F.regexp_replace(last, r"\r\z", "")
+    ended = F.coalesce(last.endswith("\r"), F.lit(False))
+    value = F.when(~ended, last).when(~text.isin("", null), text)
+    blank = reduce(lambda one, name: one & col(name).isNull(), names[1:], col(names[0]) == "\r")
+    return frame.where(~F.coalesce(blank, F.lit(False))).withColumn(names[-1], value)
+
+
+def _kept(reading: _Reading, seen: StructField) -> StructField:
+    """A column whose type was inferred, in the type that it has from now on: the table's, unless that can be widened to what was
+    seen (G9). What does not fit it makes its row bad."""
+    name = find(seen.name, [f.name for f in reading.known])
+    if name is None:
+        return seen
+    known = next(f.dataType for f in reading.known if f.name == name)
+    feed = reading.dataset.feed
+    fixed = [*getattr(feed, "key", ()), *getattr(feed, "order_by", ())]
+    widens = find(name, fixed) is None and reconcile(known, seen.dataType) is not None
+    return seen if widens else StructField(seen.name, known)
 
 
 def _laid_out(reading: _Reading) -> tuple[_Reading, list[str] | None]:
@@ -260,7 +302,7 @@ def _csv_names(reading: _Reading) -> list[str] | None:
     if reading.declared is not None:
         names = [f.name for f in reading.declared]
         return names if len(first) >= len(names) else _not_in_path(reading, names)
-    return [f"_c{place}" for place in range(len(first))]
+    return [unnamed(place) for place in range(len(first))]
 
 
 def _not_in_path(reading: _Reading, names: Sequence[str]) -> list[str]:
@@ -296,15 +338,14 @@ def _json(reading: _Reading) -> DataFrame:
         reading = replace(reading, options={**reading.options, "multiline": "true"})
     how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
     if reading.declared is not None:
-        schema = _json_schema(reading, reading.declared)
-        if reading.dataset.feed.on_missing_column != "null":
-            schema = _in_the_file(reading, schema, how)
+        schema = _json_schema(reading, reading.declared, how)
         frame = _load(reading, StructType([*schema, StructField(RAW, StringType())]), **how)
         return _typed(reading, frame.withColumn(RAW, _raw_text([f.name for f in schema])), reading.declared)
     if reading.dataset.feed.on_missing_column == "null":
         how["dropFieldIfAllNull"] = "true"  # Spark would call it a text, whatever it is in other files
     frame = _load(reading, None, **how)
-    names = [name for name in frame.columns if name not in FROM_SOURCE]
+    seen = [f for f in frame.schema if f.name not in FROM_SOURCE]
+    names = [f.name for f in seen]
     if not names:
         raise BatchError(
             "the file has no readable record, so its columns are not known",
@@ -312,29 +353,39 @@ def _json(reading: _Reading) -> DataFrame:
             where=reading.where,
             hint="is it JSON, one object a line? Declare the columns, or set options: {multiLine: true}",
         )
+    kept = [_kept(reading, f) for f in seen]
+    if kept != seen:  # as texts: a number with a fraction would become a whole one
+        texts = [f if f in seen else StructField(f.name, StringType()) for f in kept]
+        frame = _load(reading, StructType([*texts, StructField(RAW, StringType())]), **how)
+        return _typed(reading, frame.withColumn(RAW, _raw_text(names)), kept)
     raw = _raw_text(names) if RAW in frame.columns else F.lit(None).cast("string")
-    return frame.withColumn(RAW, raw).withColumn(BAD, F.when(F.col(RAW).isNotNull(), F.lit(UNREADABLE)))
+    return _typed(reading, frame.withColumn(RAW, raw), None)
 
 
-def _json_schema(reading: _Reading, declared: Sequence[StructField]) -> list[StructField]:
+def _json_schema(
+    reading: _Reading, declared: Sequence[StructField], how: Mapping[str, str]
+) -> list[StructField]:
     """What Spark is told to look for: names as the file spells them, since it goes by case; times as texts, to be judged as those of
-    other formats are; without the columns of the path, which it would give as NULL."""
-    spelled = first_names(reading.start, where=reading.where)
+    other formats are; without the columns of the path, which it would give as NULL, and without those that no record has, where
+    that has a meaning of its own (G9)."""
     inside = _not_in_path(reading, [f.name for f in declared])
+    spelled = first_names(reading.start, where=reading.where)
+    everywhere = set(inside) <= set(spelled)
+    if (
+        not everywhere
+    ):  # later records may have what the first one lacks, in any spelling: it takes a pass to tell
+        spelled = [name for name in _load(reading, None, **how).columns if name not in FROM_SOURCE]
     times = (DateType, TimestampType, TimestampNTZType)
-    return [
+    schema = [
         StructField(
             find(f.name, spelled) or f.name, StringType() if isinstance(f.dataType, times) else f.dataType
         )
         for f in declared
         if f.name in inside
     ]
-
-
-def _in_the_file(reading: _Reading, schema: list[StructField], how: Mapping[str, str]) -> list[StructField]:
-    """Those that some record has. It takes a pass over the file, so only where a missing column has a meaning of its own (G9)."""
-    found = _load(reading, None, **how).columns
-    return [f for f in schema if find(f.name, found)] or schema
+    if everywhere or reading.dataset.feed.on_missing_column == "null":
+        return schema
+    return [f for f in schema if f.name in spelled] or schema
 
 
 def _columnar(reading: _Reading) -> DataFrame:

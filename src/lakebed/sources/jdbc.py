@@ -21,6 +21,7 @@ from lakebed.sources.spark_errors import is_spark_error, whole_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.types import StructField
 
 POSTGRESQL_DRIVER = "org.postgresql.Driver"
 _SAID = re.compile(r"(?:SQL\w*Exception|SQL\w*Error): *([^\n]+)")
@@ -90,7 +91,12 @@ class JdbcSource:
     def remarks(self) -> list[str]:
         return []
 
-    def read(self, spark: SparkSession, batch: Sequence[Asked]) -> Rows:
+    def read(
+        self,
+        spark: SparkSession,
+        batch: Sequence[Asked],
+        known: Sequence[StructField] = (),  # noqa: ARG002 - a database knows its types
+    ) -> Rows:
         from pyspark.sql import functions as F  # noqa: PLC0415 - without anything new, Spark is not imported
 
         from lakebed.history.columns import FILE, RAW  # noqa: PLC0415

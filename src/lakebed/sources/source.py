@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructField
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,9 @@ class Source(Protocol[I]):
         """Refuse inputs that are no longer those that were planned (G10)."""
         ...
 
-    def read(self, spark: SparkSession, batch: Sequence[I]) -> Rows: ...
+    def read(self, spark: SparkSession, batch: Sequence[I], known: Sequence[StructField] = ()) -> Rows:
+        """The rows, nothing computed yet. `known` are the columns that the table has, for sources that infer types."""
+        ...
 
     def errors(self) -> AbstractContextManager[None]:
         """Around all that reads the rows: Spark's errors that come from this source, in the user's words."""

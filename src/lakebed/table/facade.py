@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField
 
 from lakebed.errors import BatchError, TableError
 from lakebed.history.columns import REASON, col, internal, same
@@ -91,6 +92,12 @@ class Table(Reading):
         """The number of the newest batch; 0 for none. Finishes what a crash left behind."""
         return self._open().last_batch
 
+    @property
+    def known_columns(self) -> tuple[StructField, ...]:
+        """The columns of its rows so far, those included that only its journal keeps."""
+        known = self._open().known
+        return (*known.data, *known.kept)
+
     def apply(
         self,
         df: DataFrame,
@@ -161,7 +168,7 @@ class Table(Reading):
         staging = Staging.beside(self.spark, self._location)
         written = (self.tables.target, self.tables.named(self.tables.truth)) if book.last_batch else ()
         try:
-            with reading_ahead(written):
+            with reading_ahead(self.spark, written):
                 found = self._planned(df, shape, moment, staging, book, immutable=immutable)
             found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
             return self._commit(book, found, inputs)

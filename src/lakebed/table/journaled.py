@@ -100,9 +100,8 @@ def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: b
     if getattr(ctx.shape.feed, "truncate_when", None) and not ctx.shape.ignores_deletes:
         marks = _truncates(ctx, events)
     keyed = events.where(F.col(KIND) != TRUNCATE)
-    keys = None if has_truncates else keyed.select(*ctx.keys)
-    parts = None if has_truncates else size.parts
-    line = line_of(ctx, keyed, ctx.seeds(keys, size=size), marks, parts=parts, refold_all=has_truncates)
+    seeds = ctx.seeds(None if has_truncates else keyed.select(*ctx.keys), size=size)
+    line = line_of(ctx, keyed, seeds, marks, refold_all=has_truncates)
     final, found = ctx.staging.write(line, "sorted", line_counts())
     refolds = bool(found["refolds"])
     if refolds and ctx.before.journal is not None:
@@ -132,16 +131,13 @@ def line_of(
     seeds: DataFrame | None,
     truncates: DataFrame | None,
     *,
-    parts: int | None,
     refold_all: bool = False,
 ) -> DataFrame:
-    """Distinct events and seeds, each told what is to be done with it; not computed yet. With `parts`, and events that are parted
-    by key into as many, so is what comes out."""
+    """Distinct events and seeds, each told what is to be done with it; not computed yet. Where both are parted by key into the same
+    number of parts, so is what comes out."""
     line = seed_columns(events, ctx.shape).withColumn(ROW, null_row(ctx.shape.data))
     if seeds is not None:
         line = line.unionByName(seeds, allowMissingColumns=True)
-        if parts is not None:
-            line = line.repartition(parts, *ctx.keys)
     line = _with_conflicts(ctx, _unmet(line))  # first, since what follows finds its rows sorted by it
     if seeds is None and truncates is None:
         return _first_of_their_keys(line)

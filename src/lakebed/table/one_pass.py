@@ -42,12 +42,12 @@ def fold_in_one_pass(
     seeds = seeds if seeds is None else seeds.repartition(size.parts, *ctx.keys)
     # All is parted and joined as it should be: to plan it anew after each step would only cost time.
     with (
-        setting(rows.sparkSession, "spark.sql.adaptive.enabled", "false"),
+        setting(ctx.staging.spark, "spark.sql.adaptive.enabled", "false"),
         ctx.staging.fetching(seeds),
     ):
         passing = taken if counted is None else usable(counted)
         events = distinct_events(events_of(passing, ctx.shape).repartition(size.parts, *ctx.keys), ctx.keys)
-        line, told = watched(line_of(ctx, events, seeds, None, parts=None), line_counts())
+        line, told = watched(line_of(ctx, events, seeds, None), line_counts())
         plan = WritePlan(counts={}, facts={"refolded": False})
         count = Observation()
         staged = _fold(ctx, line, plan, tap(count), size=size)

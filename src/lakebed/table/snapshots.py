@@ -105,7 +105,10 @@ def plan_snapshot(ctx: Context, arrived: Arrived, *, read: int, rejected: int) -
             "deleted": int(found["gone"]),
         }
     )
-    with ctx.staging.fetching(line if ctx.live is not None and size.few else None):
+    ahead = None
+    if ctx.live is not None and size.few:
+        line = ahead = line.repartition(size.parts, *ctx.keys)
+    with ctx.staging.fetching(ahead):
         plan = fold_arriving(ctx, line, plan, size=size)
     plan.counts["unchanged"] = unchanged
     return plan
@@ -131,8 +134,8 @@ def _found_differences(
 
 
 def _has_twins(ctx: Context, staged: DataFrame, found: Mapping[str, int], live: int) -> bool:
-    """Whether a key has two rows in a snapshot that was joined without grouping, against so many `live` ones: then a known key was met, or missed, more often
-    than there are known keys, or a new one is there twice."""
+    """Whether a key has two rows in a snapshot that was joined without grouping. `live`: how many keys were known. Then a known
+    key was met, or missed, more often than there are, or a new one is there twice."""
     if found["rows"] - found["new"] + found["missing"] != live:
         return True
     new = staged.where(F.col(DIFFERENCE) == NEW).groupBy(*ctx.keys).count()

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JError
-from pyspark import InheritableThread
+from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.tables.delta import DeltaTable
 
 
 @contextmanager
-def reading_ahead(tables: Sequence[DeltaTable]) -> Iterator[None]:
+def reading_ahead(spark: SparkSession, tables: Sequence[DeltaTable]) -> Iterator[None]:
     """While the body runs, Delta reads the logs of these tables: a commit needs them, and Delta reads them only when asked."""
-    with _meanwhile([table.read_log for table in tables]):
+    with _meanwhile(spark, [table.read_log for table in tables]):
         yield
 
 
@@ -30,27 +30,35 @@ def fetching_ahead(frame: DataFrame) -> Iterator[Callable[[], object]]:
     kept = threading.Event()
 
     def fetch() -> None:
-        try:
-            frame.persist()
-        finally:
-            kept.set()
+        frame.persist()
+        kept.set()
         frame.count()
 
     try:
-        with _meanwhile([fetch]):
+        with _meanwhile(frame.sparkSession, [fetch], ended=kept.set):
             yield kept.wait
     finally:
-        frame.unpersist()
+        with suppress(PySparkException, Py4JError):
+            frame.unpersist()
 
 
 @contextmanager
-def _meanwhile(reads: Sequence[Callable[[], object]]) -> Iterator[None]:
+def _meanwhile(
+    spark: SparkSession, reads: Sequence[Callable[[], object]], ended: Callable[[], object] = lambda: None
+) -> Iterator[None]:
+    @inheritable_thread_target(spark)
     def read() -> None:
         for each in reads:
             with suppress(PySparkException, Py4JError):
                 each()
 
-    thread = InheritableThread(target=read)
+    def run() -> None:
+        try:
+            read()
+        finally:
+            ended()
+
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         yield

@@ -1,7 +1,8 @@
 """Write sets and batches on disk for the time of one batch.
 
 What is counted, numbered and committed must be the same rows, so it is written once and read from there. Files lie
-beside the table, under a name of this attempt's own; a crash leaves some behind, which the next attempt removes.
+beside the table, under a name of this attempt's own; a crash leaves some behind, which the next attempt removes. What is only read
+once more may be kept by Spark itself meanwhile (`fetching`).
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from lakebed.history.columns import constant, quote_ident
+from lakebed.history.columns import quote_ident
 from lakebed.tables.ahead import fetching_ahead
 
 _INDEX = "_lb_index"
@@ -27,13 +28,19 @@ _EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
 _TAKES_AWAY = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
 
 
+def _nothing() -> None:
+    """There is nothing to wait for."""
+
+
 @dataclass
 class Staging:
     """A folder for one attempt at one batch."""
 
     spark: SparkSession
     folder: str
-    _begun: Callable[[], object] = bool  # waits until what is fetched ahead is known to Spark
+    _begun: Callable[[], object] = field(
+        default_factory=lambda: _nothing, init=False, repr=False
+    )  # see `fetching`
 
     @classmethod
     def beside(cls, spark: SparkSession, location: str) -> Staging:
@@ -59,16 +66,18 @@ class Staging:
 
     @contextmanager
     def fetching(self, frame: DataFrame | None) -> Iterator[None]:
-        """While the body plans what it will write, the frame is computed already; what is written takes it from there."""
+        """While the body plans what it will write, the frame is computed already; what is written takes it from there. So nothing
+        is written before Spark knows of it."""
         if frame is None:
             yield
             return
+        before = self._begun
         with fetching_ahead(frame) as begun:
             self._begun = begun
             try:
                 yield
             finally:
-                self._begun = bool
+                self._begun = before
 
     def clear(self) -> None:
         """Remove the folder, where it is local; elsewhere it stays for the store's own clean-up rules."""
@@ -114,7 +123,7 @@ def numbered(  # noqa: PLR0913 - what to number, from where, and what to count o
     a place, and they come first in each partition.
     """
     schema = rows.schema
-    on_the_way = range(parts if 1 < parts <= _COUNTED_PARTS else 0)
+    on_the_way = range(parts if parts <= _COUNTED_PARTS else 0)
     totals = {f"_lb_part{part}": F.count_if(which & (_part() == part)) for part in on_the_way}
     totals["_lb_total"] = F.count_if(which)
     staged, found = staging.write(
@@ -122,11 +131,9 @@ def numbered(  # noqa: PLR0913 - what to number, from where, and what to count o
     )
     total = int(found.pop("_lb_total"))
     counted = {part: int(found.pop(f"_lb_part{part}")) for part in on_the_way}
-    start = constant(F.lit(base).cast("bigint"), _INDEX)
-    if parts > 1:
-        if sum(counted.values()) != total:  # too many to count on the way, or parted otherwise
-            counted = _counted(staged.where(which))
-        start = _starts(counted, base)
+    if sum(counted.values()) != total:  # too many to count on the way, or parted otherwise
+        counted = _counted(staged.where(which))
+    start = _starts(counted, base)
     place = F.col(_INDEX).bitwiseAND(F.lit((1 << _INDEX_BITS) - 1))
     given = F.coalesce(F.col(quote_ident(number)), start + place).cast("bigint")
     columns = [given.alias(f.name) if f.name == number else F.col(quote_ident(f.name)) for f in schema]

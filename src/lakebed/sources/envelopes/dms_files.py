@@ -61,13 +61,13 @@ def csv_layout(
 ) -> Layout:
     """How a file is laid out, told by its first record. `of_changes`: by its name it is none of a first load.
 
-    A header is known by its names, unless `header` says whether there is one. Without one, the columns are the declared
+    A header is known by its names, the operation's or all those declared, unless `header` says whether there is one. Without one, the columns are the declared
     ones in their order, after the operation where the file has one more value than that: files of a first load have none.
     """
     names = tuple(name.strip() for name in first)
-    known = {name.lower() for name in (*declared, operation)}
     if header is None:
-        header = len(names) >= len(declared) and all(name.lower() in known for name in names)
+        there = {name.lower() for name in names}
+        header = operation.lower() in there or all(name.lower() in there for name in declared)
     if header:
         return Layout(names, header=True)
     surplus = len(first) - len(declared)
