@@ -231,3 +231,9 @@ def test_the_example_becomes_a_history(spark: SparkSession, tmp_path: Path) -> N
     assert [(row["id"], row["customer"]) for row in rows if row["is_deleted"]] == [(2, "Bob, Jr.")]
     assert len(rows) == 6
     assert "transact_id" not in rows[0].asDict()
+
+
+def test_a_header_is_known_by_its_names_although_the_source_has_a_new_column() -> None:
+    for first in (["Op", "id", "name", "city"], ["id", "name", "city"], ["city", "ID", "Name"]):
+        found = csv_layout(first, ["id", "name"], "Op", header=None, where="here")
+        assert found == Layout(tuple(first), header=True)

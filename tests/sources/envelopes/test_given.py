@@ -6,7 +6,7 @@ import pytest
 
 from lakebed.sources.envelopes.given import IN_FILE_BITS
 from lakebed.sources.envelopes.unavailable import forms
-from lakebed.sources.formats import BLOCK_BITS, ROW_BITS
+from lakebed.sources.reading import BLOCK_BITS, ROW_BITS
 
 
 def test_a_place_in_a_file_is_what_the_reader_puts_there() -> None:
