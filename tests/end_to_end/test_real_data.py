@@ -47,14 +47,14 @@ def test_F3_states_of_a_real_list_are_those_of_a_plain_loop(spark: SparkSession,
     assert run_project(load_project(tmp_path), spark=lambda: spark).failed == ()
     table = spark.read.format("delta").load(str(tmp_path / "warehouse" / "market" / "companies"))
     found = [json.loads(line) for line in first_rows(table, None).lines]
-    expected = versions(((_time(file), file) for file in files), "Symbol")
+    expected = versions(((time_of(file), file) for file in files), "Symbol")
     assert len(expected) > len(files)
     assert Counter(_text(row, expected[0]) for row in found) == Counter(
         _text(row, expected[0]) for row in expected
     )
 
 
-def _time(file: Path) -> datetime:
+def time_of(file: Path) -> datetime:
     return datetime.strptime(file.stem.partition("_")[2], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
 
 
