@@ -39,7 +39,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
             for one in outcome.datasets:
                 progress.dataset_started(one.dataset)
                 for batch in one.batches:
-                    progress.batch_started(one.dataset, batch.number, batch.files)
+                    progress.batch_started(one.dataset, batch.number, batch.files, 0)
                     progress.batch_finished(batch)
                 progress.dataset_finished(one)
             return DueOutcome(outcome, derived)
@@ -115,19 +115,28 @@ def test_an_unknown_dataset(lakebed: Lakebed, project: Path) -> None:
     assert "did you mean 'demo.cities'?" in ended.err
 
 
-def test_what_moves_on_a_terminal() -> None:
-    shown: list[str] = []
-    moving = Moving(shown.append)
-    moving.dataset_started("a.b")
-    moving.batch_started("a.b", 2, ["x", "y", "z"])
-    assert shown == ["a.b: looking for new files", "a.b: batch 2, x, y and 1 more"]
-
-
-def test_on_a_terminal_the_line_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_each_dataset_has_a_bar_with_its_files_and_rows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with progress_module.progress(quiet=False) as shown:
         assert isinstance(shown, Moving)
+
+        def bars() -> list[tuple[str, float, float | None, str]]:
+            return [
+                (one.description, one.completed, one.total, one.fields["now"]) for one in shown._bars.tasks
+            ]
+
         shown.dataset_started("[red]a.b[/red]")
+        shown.dataset_started("a.c")
+        assert bars()[0] == ("[red]a.b[/red]", 0, None, "looking for new files")
+        shown.batch_started("a.c", 2, ["x", "y", "z"], 14)
+        assert bars()[1] == ("a.c", 0, 17, "0 rows; batch 2, x, y and 1 more")
+        shown.batch_finished(BatchOutcome("a.c", 2, ("x", "y", "z"), {"read": 1200, "applied": 1200}))
+        assert bars()[1] == ("a.c", 3, 17, "1,200 rows")
+        shown.dataset_finished(DatasetOutcome("a.c", (DONE,)))
+        assert [name for name, *_ in bars()] == ["[red]a.b[/red]"]
+    assert "a.c: batch 2 from x, y and 1 more: 1200 read, 1200 applied" in capsys.readouterr().err
 
 
 def test_a_batch_that_an_earlier_run_has_applied() -> None:

@@ -302,8 +302,8 @@ def test_progress_is_told_in_order(world: World) -> None:
         def dataset_started(self, dataset: str) -> None:
             heard.append(dataset)
 
-        def batch_started(self, dataset: str, number: int, files: Any) -> None:
-            heard.append((dataset, number, list(files)))
+        def batch_started(self, dataset: str, number: int, files: Any, left: int) -> None:
+            heard.append((dataset, number, list(files), left))
 
         def batch_finished(self, outcome: BatchOutcome) -> None:
             heard.append(outcome.number)
@@ -313,7 +313,7 @@ def test_progress_is_told_in_order(world: World) -> None:
 
     world.land(*DAYS[:2])
     world.run(progress=Watch())
-    assert heard == ["a.t", ("a.t", 1, [DAYS[0]]), 1, ("a.t", 2, [DAYS[1]]), 2, "done"]
+    assert heard == ["a.t", ("a.t", 1, [DAYS[0]], 1), 1, ("a.t", 2, [DAYS[1]], 0), 2, "done"]
 
 
 def test_status_needs_no_session(world: World) -> None:

@@ -34,7 +34,7 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
         return None
     plan, inputs = batch.plan, work.inputs_of(batch.plan)
     paths, notes = tuple(one.path for one in inputs), tuple[str, ...]()
-    work.edges.progress.batch_started(work.name, plan.number, paths)
+    work.edges.progress.batch_started(work.name, plan.number, paths, len(work.backlog))
     work.plans.keep(plan)  # 2. the plan, beside the table
     if work.table.last_batch >= plan.number:  # 3. the table tells what is applied, not the store
         report: dict[str, Any] = {"batch": plan.number, "already_applied": True}
