@@ -113,3 +113,15 @@ def test_every_time_is_found_again(time: dt.datetime) -> None:
 def test_any_text_is_taken_or_refused_but_never_breaks(text: str) -> None:
     with contextlib.suppress(PatternError):
         compile_pattern(text).match(text)
+
+
+def test_folders_are_any_number_of_them() -> None:
+    pattern = compile_pattern("shop/orders/{folders}/{file}.csv")
+    assert pattern.match("shop/orders/LOAD00000001.csv") == {"folders": "", "file": "LOAD00000001"}
+    assert pattern.match("shop/orders/2024/03/02/20240302-1.csv") == {
+        "folders": "2024/03/02/",
+        "file": "20240302-1",
+    }
+    assert pattern.match("shop/others/1.csv") is None
+    with pytest.raises(PatternError, match=r"\{folders\} stands for whole folders"):
+        compile_pattern("shop/{folders}.csv")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         pytest.param(3, 3, id="counted while they are written"),
         pytest.param(9, 9, id="too many to count on the way"),
         pytest.param(5, 2, id="parted otherwise than told"),
+        pytest.param(3, 1, id="in more parts than the one that was told"),
     ],
 )
 def test_numbers_have_no_gap_and_no_twin_however_the_rows_are_parted(

@@ -1,7 +1,7 @@
 """Patterns of landing paths: `crm/customers/{date:%Y%m%d}.csv`.
 
 A part in braces has a name and, for a time, a strftime format; without a format it is any text inside one folder or
-file name. `{partitions}` is any number of `name=value` folders. Everything else is taken literally. Pure: text in, text and times out::
+file name. `{partitions}` is any number of `name=value` folders, `{folders}` of any. Everything else is taken literally. Pure: text in, text and times out::
 
     pattern = compile_pattern("crm/customers/{date:%Y%m%d}.csv")
     pattern.match("crm/customers/20240131.csv")      # {"date": datetime(2024, 1, 31, tzinfo=UTC)}
@@ -21,7 +21,7 @@ from lakebed.manifest.formats import DIRECTIVES, problem_with_format
 
 PartValue = str | dt.datetime
 PARTITIONS = "partitions"
-_PARTITIONS = rf"(?P<{PARTITIONS}>(?:[^/=]+=[^/]*/)*)"
+_WHOLE_FOLDERS = {PARTITIONS: r"(?:[^/=]+=[^/]*/)*", "folders": r"(?:[^/]+/)*"}  # any number of them
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _PART = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -95,10 +95,10 @@ def compile_pattern(text: str) -> PathPattern:
         name, format_ = _part(part[1])
         if name in formats:
             raise PatternError(f"two parts are called {name!r}")
-        if name == PARTITIONS:
-            _check_partitions(text, part, format_)
+        if name in _WHOLE_FOLDERS:
+            _check_folders(text, part, name, format_)
             formats[name] = None
-            regex += re.escape(literal) + _PARTITIONS
+            regex += f"{re.escape(literal)}(?P<{name}>{_WHOLE_FOLDERS[name]})"
             end, after_text = part.end() + 1, False
             continue
         if format_ is None and after_text and not literal:
@@ -112,11 +112,10 @@ def compile_pattern(text: str) -> PathPattern:
     return PathPattern(text, re.compile(regex), formats)
 
 
-def _check_partitions(text: str, part: re.Match[str], format_: str | None) -> None:
-    """`{partitions}` stands for any number of whole folders."""
+def _check_folders(text: str, part: re.Match[str], name: str, format_: str | None) -> None:
     before, after = text[: part.start()], text[part.end() :]
     if format_ is not None or (before and not before.endswith("/")) or not after.startswith("/"):
-        raise PatternError("{partitions} stands for whole folders: write .../{partitions}/...")
+        raise PatternError(f"{{{name}}} stands for whole folders: write .../{{{name}}}/...")
 
 
 def _check_path(text: str) -> None:

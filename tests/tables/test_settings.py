@@ -1,0 +1,37 @@
+"""Settings of a session that are changed for a while."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakebed.tables.settings import setting
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = "spark.sql.adaptive.coalescePartitions.parallelismFirst"
+
+
+@pytest.mark.parametrize("before", [None, "true"])
+def test_a_setting_is_given_back_as_it_was(spark: SparkSession, before: str | None) -> None:
+    spark.conf.unset(NAME)
+    if before is not None:
+        spark.conf.set(NAME, before)
+    was = spark.conf.get(NAME)
+    with setting(spark, NAME, "false"):
+        assert spark.conf.get(NAME) == "false"
+    assert spark.conf.get(NAME) == was
+    spark.conf.unset(NAME)
+
+
+def test_the_last_who_needs_a_setting_gives_it_back(spark: SparkSession) -> None:
+    was = spark.conf.get(NAME)
+    one, other = setting(spark, NAME, "false"), setting(spark, NAME, "false")
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert spark.conf.get(NAME) == "false"
+    other.__exit__(None, None, None)
+    assert spark.conf.get(NAME) == was
