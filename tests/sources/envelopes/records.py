@@ -83,6 +83,7 @@ VALUES = {
     "decimal 0": row(amount="AA=="),
     "decimal 1.28": row(amount="AIA="),
     "decimal that looks like a number": row(amount="1234"),
+    "whole decimal of digits alone": row(big="1234"),
     "decimal as a number": row(amount=1234),
     "decimal as text": row(amount="123.45"),
     "decimal with its own scale": row(amount={"scale": 3, "value": "MDk="}),

@@ -141,6 +141,7 @@ def test_operations(found: dict[str, Row], name: str, operation: str) -> None:
         ("no JSON", "unreadable"),
         ("decimal too big", "bad_cast"),
         ("decimal as text", "bad_cast"),
+        ("whole decimal of digits alone", "bad_cast"),
         ("moment without a unit", "bad_cast"),
         ("a time is no moment", "bad_cast"),
         ("text in a number", "bad_cast"),

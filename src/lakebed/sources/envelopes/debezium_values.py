@@ -139,7 +139,16 @@ class Value:
             return F.try_to_binary(self.text, F.lit("base64"))
         if isinstance(self.kind, (ArrayType, MapType, StructType)):
             return nested_value(self.variant, self.kind)
-        return plain.try_cast(self.kind)
+        return F.when(~self._could_be_both(), plain.try_cast(self.kind))
+
+    def _could_be_both(self) -> Column:
+        """Digits alone are a whole number as people write it, and bytes in base64 as well: where neither a schema nor the manifest
+        tells which, it is for nobody to guess. (A number with a fraction is written with its point.)"""
+        whole = isinstance(self.kind, DecimalType) and self.kind.scale == 0
+        if not whole or "decimals" in self.envelope.model_fields_set:
+            return F.lit(False)
+        bare = (self._part("type") == "STRING") & self._part("field").isNull()
+        return F.coalesce(bare & self.text.rlike("^[0-9]+$"), F.lit(False))
 
     def unfit(self, decoded: Column) -> Column:
         """Whether there is a value that the declared type cannot hold."""
