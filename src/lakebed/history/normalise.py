@@ -94,9 +94,11 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
     values = [(f, col(f.name)) for f in shape.data]
     keeps = shape.feed.on_missing_column == "keep"
     compared = [(f, col(f.name)) for f in shape.compared if not keeps or f.name in shape.sources]
+    # An empty array adds nothing to a hash: without the text, to set no column would be the same as to set all to NULL (F6).
+    sets = [F.col(SETS), F.when(F.size(SETS) == 0, F.lit("no column"))] if shape.partial else []
     hashes = {
-        HASH1: row_hash(values, SALTS[0], F.col(SETS)),
-        HASH2: row_hash(values, SALTS[1], F.col(SETS)),
+        HASH1: row_hash(values, SALTS[0], *sets),
+        HASH2: row_hash(values, SALTS[1], *sets),
         BATCH: batch_number(moment.batch, beside),
     }
     changes = changes.withColumns(hashes)

@@ -278,11 +278,10 @@ def target_rows(versions: DataFrame, shape: Shape, batch: int, *also: str) -> Da
     this = batch_number(batch, key_names(shape.key)[0])
     closed = F.coalesce(F.col(CLOSED), this) if CLOSED in versions.columns else this
     compared = [(f, field(ROW, f.name)) for f in shape.compared]
-    same = (
-        [row_hash(compared, salt).alias(name) for name, salt in zip((SAME1, SAME2), SALTS, strict=True)]
-        if _is_snapshot(shape)
-        else []
-    )
+    hashes = dict(zip((SAME1, SAME2), (row_hash(compared, salt) for salt in SALTS), strict=True))
+    if shape.ignores_deletes:  # the row stays, and that its key is gone is told by its having no hashes
+        hashes = {name: F.when(field(HEAD, KIND) == UPSERT, value) for name, value in hashes.items()}
+    same = [value.alias(name) for name, value in hashes.items()] if _is_snapshot(shape) else []
     columns = {f.name: c for f, c in zip(shape.data, unpack(shape.data), strict=True)}
     columns |= {
         name: F.col(key).alias(name) for name, key in zip(shape.key, key_names(shape.key), strict=True)

@@ -178,7 +178,10 @@ def _fold_versions(
 ) -> None:
     shape = ctx.shape
     line = _with_initial(ctx, line)
-    found = versions.versions_of(line, ctx.keys, shape, tap).where(F.col(versions.MOVED))
+    found = versions.versions_of(line, ctx.keys, shape, tap)
+    # With deletes ignored, a key that a snapshot lacks, or has again, is noted in its row although nothing of it shows.
+    if not (isinstance(shape.feed, Snapshot) and shape.ignores_deletes):
+        found = found.where(F.col(versions.MOVED))
     rows = versions.target_rows(found, shape, ctx.moment.batch)
     late = _shortened(ctx, line)
     if late is not None:

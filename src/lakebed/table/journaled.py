@@ -108,6 +108,8 @@ def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: b
         known = _with_conflicts(ctx, _with_known(ctx, final, size=size))
         final, again = ctx.staging.write(known, "events", _tallies())
         found |= again
+        if not has_truncates:
+            final = _with_news(ctx, final)
     told = tallied(found)
     new_truncates = None
     if has_truncates:
@@ -231,6 +233,12 @@ def _with_known(ctx: Context, line: DataFrame, *, size: Size) -> DataFrame:
     return joined.withColumns({KNOWN: known, LOWERS: F.coalesce(known & lowers, F.lit(False))}).drop(
         "_lb_there_time", "_lb_there_from"
     )
+
+
+def _with_news(ctx: Context, line: DataFrame) -> DataFrame:
+    """Without the keys that are to be folded anew and of which the batch told nothing that the journal did not have."""
+    tells = F.max(~F.col(SEED) & (~F.col(KNOWN) | F.col(LOWERS))).over(Window.partitionBy(*ctx.keys))
+    return line.withColumn("_lb_news", tells).where(~F.col(REFOLD) | F.col("_lb_news")).drop("_lb_news")
 
 
 def _with_conflicts(ctx: Context, events: DataFrame) -> DataFrame:

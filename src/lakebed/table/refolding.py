@@ -106,6 +106,8 @@ def _all_events(ctx: Context, sorted_: Sorted) -> DataFrame:
         old = journal_of(ctx, None if sorted_.everything else mine, size=sorted_.size)
         events = events.unionByName(old.withColumn(COUNTED, F.lit(False)).select(*columns))
     once = with_row(distinct_events(events, ctx.keys, COUNTED).drop(COPIES), ctx.shape)
+    # V3 asks for any event of the first batch, also for one that has lost a tie.
+    once = once.withColumn(versions.INITIAL, F.min(BATCH).over(Window.partitionBy(*ctx.keys)) == 1)
     one_each = collapse(once, ctx.keys)
     if sorted_.truncates is not None:
         one_each = with_truncates(one_each, sorted_.truncates, ctx.keys, null_row(ctx.shape.data))
@@ -177,7 +179,8 @@ def _versions_anew(ctx: Context, events: DataFrame, sorted_: Sorted) -> tuple[Da
     assert isinstance(shape.history, Versions)
     initial = shape.history.initial
     if initial is not None:
-        first = F.min(BATCH).over(Window.partitionBy(*ctx.keys)) == 1
+        whole = Window.partitionBy(*ctx.keys)
+        first = F.max(versions.INITIAL).over(whole) | (F.min(BATCH).over(whole) == 1)
         events = events.withColumn(versions.INITIAL, F.lit(True) if initial.keys == "all" else first)
     if ctx.before.target is None:
         found = versions.versions_of(events, ctx.keys, shape)
@@ -191,9 +194,25 @@ def _versions_anew(ctx: Context, events: DataFrame, sorted_: Sorted) -> tuple[Da
     matched = events.join(marks, [*ctx.keys, ORDER], "left")
     matched = matched.withColumn(SK, F.col("_lb_old_sk")).drop("_lb_old_sk")
     rows = versions.target_rows(versions.versions_of(matched, ctx.keys, shape), shape, ctx.moment.batch)
-    rows, _ = ctx.staging.write(rows, "new_versions")
+    rows, counts = ctx.staging.write(rows, "new_versions", {"unnamed": F.count_if(col(sk).isNull())})
+    if counts["unnamed"]:
+        rows, _ = ctx.staging.write(_equal_ones_named(shape, sk, old, rows), "named_versions")
     gone = old.select(col(sk)).join(rows.where(col(sk).isNotNull()).select(col(sk)), [sk], "left_anti")
     return _changed_rows(shape, sk, old, rows), gone
+
+
+def _equal_ones_named(shape: Shape, sk: str, old: DataFrame, rows: DataFrame) -> DataFrame:
+    """V6: a row that is equal before and after keeps its `sk`, also if the event that its version started with lost a tie since.
+    So versions without one take that of an equal row whose version is gone."""
+    named = rows.where(col(sk).isNotNull())
+    gone = old.join(named.select(col(sk)), [sk], "left_anti")
+    shown = [f for f in versions.target_fields(shape) if f.name not in (sk, ORDER, FIRST, OPENED, CLOSED)]
+    content = {f"_lb_shown{salt}": row_hash([(f, col(f.name)) for f in shown], salt) for salt in SALTS}
+    place = {"_lb_place": F.row_number().over(Window.partitionBy(*content).orderBy(FIRST))}
+    free = gone.withColumns(content).withColumns(place).select(*content, *place, col(sk).alias("_lb_free"))
+    nameless = rows.where(col(sk).isNull()).withColumns(content).withColumns(place)
+    taken = nameless.join(free, [*content, *place], "left").withColumn(sk, F.col("_lb_free"))
+    return named.unionByName(taken.select(*[col(name) for name in named.columns]))
 
 
 def _changed_rows(shape: Shape, sk: str, old: DataFrame, rows: DataFrame) -> DataFrame:

@@ -231,6 +231,8 @@ def _known(ctx: Context, live: DataFrame, rows: DataFrame) -> DataFrame:
     dead: Column = F.lit(False)
     if isinstance(history, Log):
         dead = F.col(DEAD)
+    elif shape.ignores_deletes:
+        dead = F.col(SAME1).isNull()
     elif isinstance(history, Versions) or history.deletes == "flag":
         dead = col(history.own("is_deleted"))
     known = with_key(live, shape.key).withColumns(
