@@ -35,7 +35,7 @@ def csv_rows(reading: Reading) -> DataFrame:
     if isinstance(reading.source.envelope, Dms):
         reading, names = _laid_out(reading)
     else:
-        names = _csv_names(reading)
+        names = _names(reading)
     if names is None:
         return _empty(reading)
     texts = StructType([StructField(name, StringType()) for name in [*names, RAW]])
@@ -90,7 +90,7 @@ def _inferred(reading: Reading, names: Sequence[str]) -> list[StructField]:
     return [StructField(name, f.dataType) for name, f in zip(names, seen, strict=True)]
 
 
-def _csv_names(reading: Reading) -> list[str] | None:
+def _names(reading: Reading) -> list[str] | None:
     if reading.options["header"].lower() == "true":
         return read_header(reading.start, reading.options, where=reading.where)
     first = first_record(reading.start, reading.options, where=reading.where)
