@@ -50,6 +50,19 @@ def test_lasting_trouble_is_reported(world: World) -> None:
     assert len(world.pauses) == 3
 
 
+def test_a_batch_that_is_refused_is_told_with_its_files(world: World) -> None:
+    several = [f"b.t/2024010{day}.csv" for day in (1, 2, 3)]
+    world.add("b.t", {"kind": "append"}, event_time={"from": "system"}).land(DAYS[0], *several)
+
+    def apply(rows: Any, **batch: Any) -> Any:
+        raise BatchError("two rows of one key", code="duplicate_key", where="/warehouse/a/t")
+
+    for table in world.tables.values():
+        table.apply = apply  # type: ignore[method-assign]
+    told = [one.error.where for one in world.run().failed if one.error is not None]
+    assert told == [f"a.t, batch 1 from {DAYS[0]}", f"b.t, batch 1 from {several[0]} and 2 more"]
+
+
 def test_without_java_the_run_ends(world: World) -> None:
     world.add("b.t").land(*DAYS, "b.t/20240101.csv")
 

@@ -79,6 +79,7 @@ def test_F3_a_key_may_come_twice_in_a_large_snapshot_with_one_and_the_same_row(
     with pytest.raises(BatchError) as refused:
         batch(5, (1, 10), (1, 11))
     assert refused.value.code == "duplicate_key"
+    assert refused.value.sample == ['{"id":1}']
     found = table.state().select("id", "price").orderBy("id")
     assert [tuple(row) for row in found.collect()] == [(1, 10), (3, 32), (5, 50)]
 

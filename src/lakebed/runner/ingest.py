@@ -43,14 +43,15 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
         lease.check()
         with work.source.errors():
             rows = work.read(inputs)  # 4. inputs → rows
-            done = work.table.apply(  # 5. rows → changes → write set → one commit
-                rows.frame,
-                batch=plan.number,
-                system_time=plan.system_time,
-                event_time=plan.event_time,
-                inputs=[one.as_dict() for one in plan.inputs],
-                immutable=work.source.immutable,
-            )
+            with _of_batch(f"{work.name}, batch {plan.number}", paths):
+                done = work.table.apply(  # 5. rows → changes → write set → one commit
+                    rows.frame,
+                    batch=plan.number,
+                    system_time=plan.system_time,
+                    event_time=plan.event_time,
+                    inputs=[one.as_dict() for one in plan.inputs],
+                    immutable=work.source.immutable,
+                )
         report, notes = done.as_dict(), (*rows.notes, *work.told())
     version = report.get("version")
     work.store.finish_batch(
@@ -122,6 +123,17 @@ def _patiently(work: Work, lease: Lease) -> BatchOutcome | None:
             work.edges.pause(0.5 * 2**attempt)
             work.reopen()
     return ingest_batch(work, lease)
+
+
+@contextmanager
+def _of_batch(name: str, paths: Sequence[str]) -> Iterator[None]:
+    """A batch that the table refuses is told by the names that a person knows: the dataset's, and those of its files."""
+    try:
+        yield
+    except BatchError as error:
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        error.where = f"{name} from {paths[0]}{more}" if paths else name
+        raise
 
 
 @contextmanager

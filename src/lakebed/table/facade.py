@@ -33,6 +33,7 @@ from lakebed.table.validation import refuse_conditions
 from lakebed.tables.ahead import reading_ahead
 from lakebed.tables.delta import Commit
 from lakebed.tables.place import Place
+from lakebed.tables.settings import wide_rows
 from lakebed.tables.staging import Staging
 
 
@@ -140,12 +141,13 @@ class Table(Reading):
         )
         staging = Staging.beside(self.spark, folder)
         try:
-            found = self._planned(df, shape, moment, staging, book, immutable=False)
-            plan = found.plan
-            changed = (
-                plan.appended if plan.appended is not None else plan.target.rows if plan.target else None
-            )
-            sample = () if changed is None else _as_texts(changed, rows)
+            with wide_rows(self.spark, df.sparkSession):
+                found = self._planned(df, shape, moment, staging, book, immutable=False)
+                plan = found.plan
+                changed = (
+                    plan.appended if plan.appended is not None else plan.target.rows if plan.target else None
+                )
+                sample = () if changed is None else _as_texts(changed, rows)
             return Preview(self._report(found), sample)
         finally:
             staging.clear()
@@ -168,10 +170,11 @@ class Table(Reading):
         staging = Staging.beside(self.spark, self._location)
         written = (self.tables.target, self.tables.named(self.tables.truth)) if book.last_batch else ()
         try:
-            with reading_ahead(self.spark, written):
-                found = self._planned(df, shape, moment, staging, book, immutable=immutable)
-            found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
-            return self._commit(book, found, inputs)
+            with wide_rows(self.spark, df.sparkSession):
+                with reading_ahead(self.spark, written):
+                    found = self._planned(df, shape, moment, staging, book, immutable=immutable)
+                found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
+                return self._commit(book, found, inputs)
         finally:
             staging.clear()
 
@@ -224,7 +227,8 @@ class Table(Reading):
                 return self._book
         book = open_book(self.tables, self.feed, self.history, self.partitions)
         if book.last_batch:
-            book = rolled_forward(self.tables, book, self.feed, self.history)
+            with wide_rows(self.spark):
+                book = rolled_forward(self.tables, book, self.feed, self.history)
         self._book = book
         return book
 

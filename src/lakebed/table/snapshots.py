@@ -83,7 +83,7 @@ def plan_snapshot(ctx: Context, arrived: Arrived, *, read: int, rejected: int) -
     """The differences staged and counted, the guards asked, then the same fold as for any feed by arrival."""
     keyed = with_key(usable(arrived.rows), ctx.shape.key)
     staged, found = _found_differences(ctx, keyed, arrived.set_aside(ctx) if rejected else None, read)
-    _guard(ctx, found)
+    _guard(ctx, found, keyed)
     differing = int(found["new"]) + int(found["changed"]) + int(found["gone"]) + int(found["back"])
     size = Size(differing)
     wanted = staged.where(F.col(DIFFERENCE).isin(NEW, CHANGED, BACK)).select(*ctx.keys)
@@ -273,7 +273,14 @@ def _deletes(ctx: Context, staged: DataFrame) -> DataFrame:
     )
 
 
-def _guard(ctx: Context, found: dict[str, int]) -> None:
+def _clashing(ctx: Context, keyed: DataFrame) -> list[str]:
+    """Some of the keys that have different rows."""
+    key = F.struct(*[F.col(own).alias(name) for own, name in zip(ctx.keys, ctx.shape.key, strict=True)])
+    clashes = _grouped(ctx, keyed).where(F.col(_CLASHES)).select(F.to_json(key))
+    return [row[0] for row in clashes.take(3)]
+
+
+def _guard(ctx: Context, found: dict[str, int], keyed: DataFrame) -> None:
     """F3's guards; nothing was written yet."""
     feed = ctx.shape.feed
     assert isinstance(feed, Snapshot)
@@ -282,6 +289,7 @@ def _guard(ctx: Context, found: dict[str, int]) -> None:
             f"{found['clashes']} keys of the snapshot have different rows",
             code="duplicate_key",
             counts={"keys": found["clashes"]},
+            sample=_clashing(ctx, keyed),
             hint="a snapshot has one row per key: mend the source, or widen the key",
         )
     if not found["rows"] and found["all_live"] and not feed.allow_empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -34,3 +34,13 @@ def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
                     spark.conf.unset(name)
                 else:
                     spark.conf.set(name, before)
+
+
+@contextmanager
+def wide_rows(*sessions: SparkSession) -> Iterator[None]:
+    """Plans of rows with many columns can be made. Spark infers what holds of a row from what is filtered, and says it again for every
+    name that a column has got meanwhile: a condition over twenty columns, each renamed once, becomes a million."""
+    with ExitStack() as stack:
+        for spark in sessions:
+            stack.enter_context(setting(spark, "spark.sql.constraintPropagation.enabled", "false"))
+        yield
