@@ -8,7 +8,17 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    IntegralType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find, quote_ident
@@ -70,18 +80,25 @@ def _note_unread(reader: Reader, arrived: Sequence[str], declared: Sequence[Stru
 
 
 def _cast(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
-    """NULL where the value does not fit. A time of day without a day is none: Spark would take today's."""
+    """NULL where the value does not fit, or would lose something of itself."""
     if arrived == wanted:
         return value
+    fitting = value.try_cast(wanted)
     if not isinstance(arrived, StringType):
-        return value.try_cast(wanted)
+        exact = isinstance(arrived, NumericType) and isinstance(wanted, (IntegralType, DecimalType))
+        return F.when(fitting.try_cast(arrived).eqNullSafe(value), fitting) if exact else fitting
     kind = wanted.typeName()
     format_ = reader.options.get({"date": "dateformat", "timestamp": "timestampformat"}.get(kind, ""))
     if format_:
         return F.try_to_timestamp(value, F.lit(format_)).cast(wanted)
-    if isinstance(wanted, TimestampType):
-        return F.when(value.try_cast("timestamp_ntz").isNotNull(), value.try_cast(wanted))
-    return value.try_cast(wanted)
+    if isinstance(wanted, (DateType, TimestampType)):
+        # A time of day without a day is none: Spark would take today's. Nor is a day with anything behind it that is no time.
+        return F.when(value.try_cast("timestamp_ntz").isNotNull(), fitting)
+    if isinstance(wanted, DecimalType):
+        return F.when(
+            ~value.rlike(rf"\.\d{{{wanted.scale}}}\d*[1-9]\d*\s*$"), fitting
+        )  # Spark would round it
+    return fitting
 
 
 def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:
