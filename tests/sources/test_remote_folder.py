@@ -50,14 +50,17 @@ def test_files_are_found_as_in_a_folder_of_this_machine(spark: SparkSession, tmp
         FileSource(dataset(), folder(tmp_path / "nowhere", spark)).find()
 
 
-def test_a_marker_to_wait_for_must_be_visible(spark: SparkSession, tmp_path: Path) -> None:
-    put(tmp_path, "in/a.csv")
-    with pytest.raises(ManifestError, match="Spark hides names"):
-        FileSource(dataset(wait_for="_SUCCESS"), folder(tmp_path, spark)).find()
-    ready = FileSource(dataset(wait_for="READY"), folder(tmp_path, spark))
-    assert ready.find() == []
-    put(tmp_path, "in/READY")
-    assert [one.path for one in ready.find()] == ["in/a.csv"]
+@pytest.mark.parametrize("marker", ["_SUCCESS", ".done", "READY"])
+def test_a_folder_waits_for_its_marker(
+    spark: SparkSession, elsewhere: Path, tmp_path: Path, marker: str
+) -> None:
+    home = elsewhere / tmp_path.name
+    put(home, "in/a.csv")
+    url = f"viewfs://elsewhere/files/{tmp_path.name}"
+    waiting = FileSource(dataset(wait_for=marker), RemoteFolder(url, lambda: spark))
+    assert waiting.find() == []
+    put(home, f"in/{marker}", "")
+    assert [one.path for one in waiting.find()] == ["in/a.csv"]
 
 
 def test_headers_and_arrays_are_read_through_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """A landing folder in any file system that Spark reads: s3a, abfss, gs, hdfs … Listed by Spark's `binaryFile` source, which
-reads no content as long as nobody asks for it (decision 11 of docs/architecture.md).
-
-Spark does not show files whose names start with `_` or `.`; so a marker to wait for must have another name there.
-"""
+reads no content as long as nobody asks for it (decision 11 of docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -52,13 +49,7 @@ class RemoteFolder:
         return {file.path: file for file in found}
 
     def has(self, path: str) -> bool:
-        name = path.rpartition("/")[2]
-        if name.startswith(("_", ".")):
-            raise ManifestError(
-                f"`wait_for: {name}` cannot be seen in {self.url}: Spark hides names that start with _ or .",
-                code="hidden_marker",
-                hint="have the marker written under another name, such as READY",
-            )
+        # Of a name that begins with _ or . Spark shows no rows, and yet complains where nothing has that name.
         return self._listed([escaped(self.address(path))], recursive=False) is not None
 
     def address(self, path: str) -> str:
