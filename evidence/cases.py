@@ -10,6 +10,7 @@ from tests.conformance import cases
 from tests.conformance.cases import Case
 from tests.conformance.checks import failures
 from tests.conformance.properties import broken_convergence, broken_identity, converges, has_three_histories
+from tests.conftest import SMALL
 
 from evidence.comparing import compared, opened_tables, wrong_ones
 from evidence.figure import Figure
@@ -17,7 +18,7 @@ from evidence.figure import Figure
 
 def run(_seed: int, share: float) -> Iterator[Figure]:
     every = cases.load()[:: round(1 / share)]
-    with opened_tables() as opened:
+    with opened_tables(SMALL) as opened:
         judges: dict[str, tuple[list[Case], Callable[[Case], list[str]]]] = {
             "conformance cases": (every, lambda case: failures(case, opened)),
             "G6: conformance cases delivered in two other ways": (

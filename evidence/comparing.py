@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +21,11 @@ SIDE_BY_SIDE = 4
 
 
 @contextmanager
-def opened_tables() -> Iterator[Open]:
+def opened_tables(conf: Mapping[str, str] | None = None) -> Iterator[Open]:
     """Opens tables in a folder that goes when all is done."""
     folder = Path(tempfile.mkdtemp(prefix="lakebed-evidence-"))
     try:
-        yield open_in(session(), folder)
+        yield open_in(session(conf=conf), folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

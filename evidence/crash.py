@@ -5,16 +5,18 @@ for row and number for number. Each feed in each history that keeps several tabl
 from __future__ import annotations
 
 import itertools
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.conftest import SMALL
 from tests.crash.dying import died, moments, prefixes
 from tests.crash.scenario import CHANGES, Scenario, content
 
 import lakebed as lb
+from evidence.comparing import SIDE_BY_SIDE
 from evidence.figure import Figure
 from lakebed.session import session
 
@@ -41,21 +43,23 @@ def one(name: str, every: int = 1) -> Figure:
     feed, history = SCENARIOS[name]
     feed = feed.model_copy(update={"on_bad_rows": "quarantine"})
     with tempfile.TemporaryDirectory(prefix="lakebed-crash-") as folder:
-        scenario = Scenario(session("local[2]"), Path(folder) / "base", history, feed)
+        scenario = Scenario(session("local[2]", SMALL), Path(folder) / "base", history, feed)
         scenario.prepare()
         clean = scenario.copy("undisturbed")
         scenario.second(clean)
         expected = content(scenario.spark, clean)
-        tried, lost, doubled = 0, 0, 0
-        for broken in itertools.islice(states(scenario), 0, None, every):
-            path = broken()
+        # All are made before the first is repeated: what makes writes die would meet those of the others.
+        broken = [make() for make in itertools.islice(states(scenario), 0, None, every)]
+
+        def repeated(path: Path) -> tuple[int, int]:
             scenario.second(path)
             found = content(scenario.spark, path)
-            missing, extra = _difference(expected, found), _difference(found, expected)
-            tried, lost, doubled = tried + 1, lost + missing, doubled + extra
-            for suffix in ("", "__journal", "__heads", "__state", "__rejected", "__staging"):
-                shutil.rmtree(f"{path}{suffix}", ignore_errors=True)
-    return Figure(f"{name}: states, rows lost, rows too many or different", f"{tried}, {lost}, {doubled}")
+            return _difference(expected, found), _difference(found, expected)
+
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            off = list(pool.map(repeated, broken))
+    lost, doubled = (sum(counts) for counts in zip(*off, strict=True))
+    return Figure(f"{name}: states, rows lost, rows too many or different", f"{len(off)}, {lost}, {doubled}")
 
 
 def states(scenario: Scenario) -> Iterator[Callable[[], Path]]:

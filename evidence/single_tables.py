@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.conformance.checks import Open
+from tests.conftest import SMALL
 from tests.properties.setups import by_pair
 from tests.properties.singles import single_case, single_differences
 
@@ -16,7 +17,7 @@ PER_PAIR = 500
 
 
 def run(seed: int, share: float) -> Iterator[Figure]:
-    with opened_tables() as opened:
+    with opened_tables(SMALL) as opened:
         for pair in by_pair():
             yield _alone(pair, seed, part(PER_PAIR, share), opened)
 
