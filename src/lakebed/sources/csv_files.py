@@ -14,10 +14,9 @@ from lakebed.errors import BatchError
 from lakebed.history.columns import LINE, POSITION, RAW, col
 from lakebed.manifest import Dms, LandingFiles
 from lakebed.sources import encodings
-from lakebed.sources.declared import fields_of
 from lakebed.sources.envelopes import dms_files
 from lakebed.sources.first_bytes import first_record, has_mark, line_end, read_header, unnamed
-from lakebed.sources.reading import Reading, kept_type, load, not_in_path, raw_text, typed_rows
+from lakebed.sources.reading import Reading, kept_type, load, no_rows, not_in_path, raw_text, typed_rows
 
 # RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
 CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
@@ -103,14 +102,13 @@ def _names(reading: Reading) -> list[str] | None:
 
 
 def _empty(reading: Reading) -> DataFrame:
-    """A file without even a header is a file without rows, if the manifest tells the columns."""
-    if reading.declared is None:
+    """A file without even a header is a file without rows, if the manifest or the table tells the columns."""
+    columns = reading.declared or reading.known
+    if not columns:
         raise BatchError(
             "the file is empty, so its columns are not known",
             code="unreadable_file",
             where=reading.where,
             hint="declare them: source.schema",
         )
-    marks = "_lb_raw string, _lb_bad string, _lb_line bigint, _lb_position bigint"
-    fields = [*reading.declared, *fields_of(marks)]
-    return reading.spark.createDataFrame([], StructType(fields))
+    return no_rows(reading, columns)

@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
     TimestampType,
 )
 
@@ -26,6 +27,7 @@ from lakebed.manifest.ddl import parse_ddl
 
 UNREADABLE = "unreadable"
 BAD_CAST = "bad_cast"
+_LAST_YEAR = 9999  # a later one is a number that was taken for a day, or milliseconds taken for seconds
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,13 @@ def _cast(reader: Reader, value: Column, arrived: DataType, wanted: DataType) ->
     """NULL where the value does not fit, or would lose something of itself."""
     if arrived == wanted:
         return value
+    found = _fitting(reader, value, arrived, wanted)
+    if isinstance(wanted, (DateType, TimestampType, TimestampNTZType)):
+        return F.when(F.year(found) <= _LAST_YEAR, found)
+    return found
+
+
+def _fitting(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
     fitting = value.try_cast(wanted)
     if not isinstance(arrived, StringType):
         exact = isinstance(arrived, NumericType) and isinstance(wanted, (IntegralType, DecimalType))
@@ -95,9 +104,9 @@ def _cast(reader: Reader, value: Column, arrived: DataType, wanted: DataType) ->
         # A time of day without a day is none: Spark would take today's. Nor is a day with anything behind it that is no time.
         return F.when(value.try_cast("timestamp_ntz").isNotNull(), fitting)
     if isinstance(wanted, DecimalType):
-        return F.when(
-            ~value.rlike(rf"\.\d{{{wanted.scale}}}\d*[1-9]\d*\s*$"), fitting
-        )  # Spark would round it
+        rounded = value.rlike(rf"\.\d{{{wanted.scale}}}\d*[1-9]\d*\s*$")
+        changed = value.rlike("[eE]") & (fitting.cast("double") != value.try_cast("double"))
+        return F.when(~(rounded | changed), fitting)
     return fitting
 
 

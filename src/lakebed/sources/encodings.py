@@ -18,13 +18,18 @@ from lakebed.history.columns import RAW, col
 BYTES = "ISO-8859-1"
 
 
+def named_encoding(options: Mapping[str, str]) -> str | None:
+    """The encoding that the options name; None for UTF-8, which every reader takes without a word."""
+    name = options.get("encoding") or options.get("charset") or "utf-8"
+    return None if name.lower().replace("_", "-") in ("utf-8", "utf8") else name
+
+
 def is_checked(options: Mapping[str, str], *, marked: bool | None) -> bool:
     """Whether the file is said to be UTF-8, and nothing that parts its values needs more than a byte. A byte order mark would
     hide the sign after it, a quote or a comment's; so where there may be one, it must stand before a header."""
-    encoding = (options.get("encoding") or options.get("charset") or "utf-8").lower().replace("_", "-")
     header = options.get("header", "false").lower() == "true" and not options.get("comment")
     bare = marked is False or header
-    return bare and encoding in ("utf-8", "utf8") and all(value.isascii() for value in options.values())
+    return bare and named_encoding(options) is None and all(value.isascii() for value in options.values())
 
 
 def decoded(frame: DataFrame, names: Sequence[str]) -> DataFrame:

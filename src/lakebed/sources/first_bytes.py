@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import csv
+import errno
 import gzip
 import io
 import json
@@ -27,7 +28,7 @@ from pyspark.sql import functions as F
 from lakebed.errors import BatchError
 from lakebed.history.columns import internal
 from lakebed.sources.remote_folder import escaped
-from lakebed.sources.spark_errors import unreadable_file
+from lakebed.sources.spark_errors import first_sentence, is_about_access, out_of_reach, unreadable_file
 
 _UNKNOWN = (".lz4", ".snappy", ".deflate", ".xz", ".zip")
 _ZSTD = ".zst"
@@ -70,6 +71,8 @@ class Start:
         try:
             return b"".join(bytes(row[0]) + b"\n" for row in text.select(line).take(_LINES))
         except (PySparkException, Py4JError) as error:
+            if is_about_access(error):
+                raise OSError(errno.EIO, first_sentence(error)) from error
             raise OSError("Spark cannot read it") from error
 
 
@@ -134,10 +137,11 @@ def first_record(file: Start, options: Mapping[str, str], *, where: str) -> list
         with _opened(file, options, where) as text:
             for record in csv.reader(text, **_dialect(options)):
                 if record and not (comment and record[0].startswith(comment)):
-                    return record
+                    return [record[0].removeprefix("\ufeff"), *record[1:]]
     except UnicodeError:
         raise _undecodable(where) from None
     except (csv.Error, OSError, EOFError, zlib.error) as error:
+        _refuse_unreached(error, where)
         raise BatchError(
             f"the header cannot be read: {error}",
             code="unreadable_file",
@@ -147,27 +151,50 @@ def first_record(file: Start, options: Mapping[str, str], *, where: str) -> list
     return None
 
 
-def starts_with(file: Start, sign: bytes, *, where: str) -> bool:
+def _beginning(file: Start, most: int, encoding: str | None, where: str) -> str:
+    """The first signs of a text, without a byte order mark and blanks."""
+    try:
+        with file.opened() as content:
+            start = content.read(most)
+    except (OSError, EOFError, zlib.error) as error:
+        _refuse_unreached(error, where)
+        raise unreadable_file(str(error), where) from None
+    try:
+        return start.decode(encoding or "utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+    except LookupError:
+        raise _no_encoding(str(encoding), where) from None
+
+
+def _refuse_unreached(error: Exception, where: str) -> None:
+    """Raises if the trouble is with getting at the file: what is packed or written wrongly has no number of the system's."""
+    if isinstance(error, OSError) and error.errno is not None:
+        raise out_of_reach(error.strerror or str(error), where) from error
+
+
+def starts_with(file: Start, sign: str, *, encoding: str | None, where: str) -> bool:
     """Whether the file's first sign that is no blank is this one."""
-    try:
-        with file.opened() as content:
-            start = content.read(4096)
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable_file(str(error), where) from None
-    return start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(sign)
+    return _beginning(file, 4096, encoding, where).startswith(sign)
 
 
-def first_names(file: Start, *, where: str) -> list[str]:
+def first_names(file: Start, *, encoding: str | None, where: str) -> list[str]:
     """The names in the first object of a JSON file; none where it cannot be told from the file's beginning."""
+    start = _beginning(file, _LONGEST_LINE, encoding, where)
     try:
-        with file.opened() as content:
-            start = content.read(_LONGEST_LINE).removeprefix(codecs.BOM_UTF8).decode(errors="replace")
-        found, _ = json.JSONDecoder().raw_decode(start.lstrip().removeprefix("[").lstrip())
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable_file(str(error), where) from None
+        found, _ = json.JSONDecoder().raw_decode(start.removeprefix("[").lstrip())
     except (ValueError, RecursionError):  # cut off, no JSON, or nested deeper than anybody can follow
         return []
     return list(found) if isinstance(found, dict) else []
+
+
+def has_second_value(file: Start, *, encoding: str | None, where: str) -> bool:
+    """Whether something stands behind the first value of a JSON file where a reader would not look: behind an array, or in the same line."""
+    start = _beginning(file, _LONGEST_LINE, encoding, where)
+    try:
+        found, end = json.JSONDecoder().raw_decode(start)
+    except (ValueError, RecursionError):
+        return False
+    rest = start[end:]
+    return bool((rest if isinstance(found, list) else rest.partition("\n")[0]).strip())
 
 
 def has_mark(file: Start) -> bool | None:
@@ -192,9 +219,13 @@ def _opened(file: Start, options: Mapping[str, str], where: str) -> IO[str]:
     try:
         return io.TextIOWrapper(file.opened(), encoding=encoding, errors="surrogateescape", newline="")
     except LookupError:
-        raise BatchError(
-            f"there is no encoding {encoding!r}", where=where, hint="name a known one: options: {encoding: …}"
-        ) from None
+        raise _no_encoding(encoding, where) from None
+
+
+def _no_encoding(name: str, where: str) -> BatchError:
+    return BatchError(
+        f"there is no encoding {name!r}", where=where, hint="name a known one: options: {encoding: …}"
+    )
 
 
 def _dialect(options: Mapping[str, str]) -> dict[str, Any]:

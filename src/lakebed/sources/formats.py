@@ -21,18 +21,19 @@ from pyspark.sql.types import (
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FILE, FROM_SOURCE, LINE, POSITION, RAW, col, find
-from lakebed.manifest import Dataset, LandingFiles
+from lakebed.manifest import Dataset, Debezium, LandingFiles
 from lakebed.manifest.sources import MOST_FILES
 from lakebed.sources import envelopes
 from lakebed.sources.batches import may_set_aside
 from lakebed.sources.csv_files import csv_defaults, csv_rows
 from lakebed.sources.declared import BAD_CAST, UNREADABLE
+from lakebed.sources.encodings import named_encoding
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.json_files import json_rows
 from lakebed.sources.reading import BLOCK_BITS, ROW_BITS, Reading, line_number, load, position, typed_rows
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
-from lakebed.sources.spark_errors import first_sentence, unreadable_file
+from lakebed.sources.spark_errors import first_sentence, is_about_access, out_of_reach, unreadable_file
 from lakebed.sources.uniting import united
 
 
@@ -80,6 +81,8 @@ def _tried(reading: Reading, unreadable: Mapping[str, str] | None) -> DataFrame 
     except BatchError as error:
         return error
     except (PySparkException, Py4JError) as error:
+        if is_about_access(error):
+            raise out_of_reach(first_sentence(error), reading.where) from error
         known = first_sentence(error)
     return unreadable_file(known, reading.where)
 
@@ -133,19 +136,22 @@ def _one(reading: Reading) -> DataFrame:
 
 
 def _lines(reading: Reading) -> DataFrame:
-    """Each line as a text, for an envelope to take apart."""
-    reader = reading.spark.read.format("text")
-    frame = reader.load(escaped(reading.start.address))
+    """Each line as a text, for an envelope to take apart. Spark takes its bytes for UTF-8 whatever they are."""
+    frame = reading.spark.read.format("text").load(escaped(reading.start.address))
     marks = {LINE: line_number(reading), POSITION: position(reading.place)}
-    frame = frame.withColumns(marks).withColumnRenamed("value", RAW)
-    return frame.withColumn(BAD, F.lit(None).cast("string"))
+    encoding, text = named_encoding(reading.options), F.col("value")
+    if encoding is not None:
+        text, wrong = F.decode(text.cast("binary"), encoding), F.lit(False)
+    else:
+        text, wrong = F.make_valid_utf8(text), ~F.is_valid_utf8(text)
+    unreadable = F.when(wrong, F.lit(UNREADABLE)).cast("string")
+    return frame.withColumns({**marks, RAW: text, BAD: unreadable}).drop("value")
 
 
 def _columnar(reading: Reading) -> DataFrame:
-    """Parquet and ORC know their own types."""
-    return typed_rows(
-        reading, load(reading, None).withColumn(RAW, F.lit(None).cast("string")), reading.declared
-    )
+    """Parquet and ORC know their own types. What is declared of an envelope's messages stands inside them."""
+    declared = None if isinstance(reading.source.envelope, Debezium) else reading.declared
+    return typed_rows(reading, load(reading, None).withColumn(RAW, F.lit(None).cast("string")), declared)
 
 
 def _path_columns(reading: Reading, frame: DataFrame) -> tuple[list[Column], str | None]:

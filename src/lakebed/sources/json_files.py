@@ -8,7 +8,11 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
+    DataType,
     DateType,
+    DecimalType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -18,16 +22,27 @@ from pyspark.sql.types import (
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import FROM_SOURCE, RAW, find
-from lakebed.sources.first_bytes import first_names, starts_with
-from lakebed.sources.reading import Reading, kept_type, load, not_in_path, raw_text, typed_rows
+from lakebed.sources.encodings import named_encoding
+from lakebed.sources.first_bytes import first_names, has_second_value, starts_with
+from lakebed.sources.reading import Reading, kept_type, load, no_rows, not_in_path, raw_text, typed_rows
 
 
 def json_rows(reading: Reading) -> DataFrame:
     """One object a line; a file of `format: json` may also be one array of objects."""
+    encoding = named_encoding(reading.options)
     may_be_array = reading.source.format == "json" and "multiline" not in reading.options
-    if may_be_array and starts_with(reading.start, b"[", where=reading.where):
+    if may_be_array and starts_with(reading.start, "[", encoding=encoding, where=reading.where):
         reading = replace(reading, options={**reading.options, "multiline": "true"})
+    if has_second_value(reading.start, encoding=encoding, where=reading.where):
+        raise BatchError(
+            "several JSON values follow one another, and only the first would be read",
+            code="unreadable_file",
+            where=reading.where,
+            hint="have the file written with one object a line, or as one array",
+        )
     how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
+    if encoding is not None and "linesep" not in reading.options:
+        how["lineSep"] = "\n"  # Spark finds the ends of lines by itself in UTF-8 only
     if reading.declared is not None:
         schema = _json_schema(reading, reading.declared, how)
         frame = load(reading, StructType([*schema, StructField(RAW, StringType())]), **how)
@@ -39,6 +54,8 @@ def json_rows(reading: Reading) -> DataFrame:
     frame = load(reading, None, **how)
     seen = [f for f in frame.schema if f.name not in FROM_SOURCE]
     names = [f.name for f in seen]
+    if not names and reading.known and RAW not in frame.columns:
+        return no_rows(reading, reading.known)
     if not names:
         raise BatchError(
             "the file has no readable record, so its columns are not known",
@@ -46,32 +63,56 @@ def json_rows(reading: Reading) -> DataFrame:
             where=reading.where,
             hint="is it JSON, one object a line? Declare the columns, or set options: {multiLine: true}",
         )
-    kept = [kept_type(reading, f) for f in seen]
+    kept = [_kept(reading, f) for f in seen]
     if kept != seen:  # as texts: a number with a fraction would become a whole one
-        texts = [f if f in seen else StructField(f.name, StringType()) for f in kept]
+        texts = [
+            f if f in seen or _is_nested(f.dataType) else StructField(f.name, StringType()) for f in kept
+        ]
         frame = load(reading, StructType([*texts, StructField(RAW, StringType())]), **how)
         return typed_rows(reading, frame.withColumn(RAW, raw_text(names)), kept)
     raw = raw_text(names) if RAW in frame.columns else F.lit(None).cast("string")
     return typed_rows(reading, frame.withColumn(RAW, raw), None)
 
 
+def _kept(reading: Reading, seen: StructField) -> StructField:
+    """As `kept_type`; an object or a list keeps its type only where nothing of it would be left out."""
+    kept = kept_type(reading, seen)
+    return kept if _holds(kept.dataType, seen.dataType) else seen
+
+
+def _is_nested(kind: DataType) -> bool:
+    return isinstance(kind, (StructType, ArrayType, MapType))
+
+
+def _holds(known: DataType, seen: DataType) -> bool:
+    """Whether a value that looked like `seen` has its place in `known`. Spark calls a text what is NULL everywhere."""
+    if not _is_nested(known) or isinstance(seen, StringType):
+        return True
+    if isinstance(known, StructType) and isinstance(seen, StructType):
+        inside = {f.name: f.dataType for f in known}
+        return all(f.name in inside and _holds(inside[f.name], f.dataType) for f in seen)
+    if isinstance(known, ArrayType) and isinstance(seen, ArrayType):
+        return _holds(known.elementType, seen.elementType)
+    return isinstance(known, MapType) and isinstance(seen, StructType)
+
+
 def _json_schema(
     reading: Reading, declared: Sequence[StructField], how: Mapping[str, str]
 ) -> list[StructField]:
-    """What Spark is told to look for: names as the file spells them, since it goes by case; times as texts, to be judged as those of
-    other formats are; without the columns of the path, which it would give as NULL, and without those that no record has, where
+    """What Spark is told to look for: names as the file spells them, since it goes by case; times and decimals as texts, to be judged as
+    those of other formats are; without the columns of the path, which it would give as NULL, and without those that no record has, where
     that has a meaning of its own (G9)."""
     inside = not_in_path(reading, [f.name for f in declared])
-    spelled = first_names(reading.start, where=reading.where)
+    spelled = first_names(reading.start, encoding=named_encoding(reading.options), where=reading.where)
     everywhere = set(inside) <= set(spelled)
     if (
         not everywhere
     ):  # later records may have what the first one lacks, in any spelling: it takes a pass to tell
         spelled = [name for name in load(reading, None, **how).columns if name not in FROM_SOURCE]
-    times = (DateType, TimestampType, TimestampNTZType)
+    texts = (DateType, TimestampType, TimestampNTZType, DecimalType)
     schema = [
         StructField(
-            find(f.name, spelled) or f.name, StringType() if isinstance(f.dataType, times) else f.dataType
+            find(f.name, spelled) or f.name, StringType() if isinstance(f.dataType, texts) else f.dataType
         )
         for f in declared
         if f.name in inside

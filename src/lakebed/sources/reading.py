@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from lakebed.history.columns import LINE, POSITION, RAW, col, find
-from lakebed.history.types import reconcile
+from lakebed.history.columns import BAD, LINE, POSITION, RAW, col, find
+from lakebed.history.types import plain, reconcile
 from lakebed.manifest import Dataset, Dms, LandingFiles
 from lakebed.sources.batches import EPOCH
 from lakebed.sources.declared import Reader, fields_of, typed
@@ -99,8 +99,15 @@ def kept_type(reading: Reading, seen: StructField) -> StructField:
     known = next(f.dataType for f in reading.known if f.name == name)
     feed = reading.dataset.feed
     fixed = [*getattr(feed, "key", ()), *getattr(feed, "order_by", ())]
-    widens = find(name, fixed) is None and reconcile(known, seen.dataType) is not None
-    return seen if widens else StructField(seen.name, known)
+    wider = None if find(name, fixed) else reconcile(known, seen.dataType)
+    # A text takes anything, and is not what was seen: a number would have lost the zeros it began with.
+    return StructField(seen.name, known) if wider in (None, plain(known)) else seen
+
+
+def no_rows(reading: Reading, columns: Sequence[StructField]) -> DataFrame:
+    """A file without a record, as a frame with these columns and what every reader adds."""
+    marks = fields_of(f"{RAW} string, {BAD} string, {LINE} bigint, {POSITION} bigint")
+    return reading.spark.createDataFrame([], StructType([*columns, *marks]))
 
 
 def line_number(reading: Reading) -> Column:

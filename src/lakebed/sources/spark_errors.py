@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 
-from lakebed.errors import BatchError
+from lakebed.errors import BatchError, TransientError
 
 _CAUSED = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+([\w$]+)(?:: (.+))?$", re.MULTILINE)
 _READING = re.compile(
     r"FAILED_READ_FILE|CANNOT_READ_FILE|EOFException|ZipException|ZstdIOException|not a Parquet file|Parquet(Decoding|CorruptedFile)"
     r"|Malformed|MALFORMED|TextParsingException|CharConversion|CharacterCoding|corrupt|unexpected end of (stream|file)",
     re.IGNORECASE,
+)
+
+_ACCESS = re.compile(
+    r"AccessControlException|AccessDenied|Permission denied|Forbidden|Unauthorized|SlowDown|Service ?Unavailable"
+    r"|SocketTimeout|SocketException|UnknownHost|NoRouteToHost|ConnectException|Connection (reset|refused)|InterruptedIO"
 )
 
 
@@ -30,7 +35,14 @@ def whole_text(error: BaseException) -> str:
 
 def is_about_reading(error: BaseException) -> bool:
     """Whether Spark could not make sense of a file, as opposed to not getting at it."""
-    return is_spark_error(error) and _READING.search(whole_text(error)) is not None
+    if not is_spark_error(error) or is_about_access(error):
+        return False
+    return _READING.search(whole_text(error)) is not None
+
+
+def is_about_access(error: BaseException) -> bool:
+    """Whether Spark did not get at a file: nothing is known of what is in it."""
+    return is_spark_error(error) and _ACCESS.search(whole_text(error)) is not None
 
 
 def first_sentence(error: BaseException) -> str:
@@ -38,6 +50,15 @@ def first_sentence(error: BaseException) -> str:
     causes = [f"{name}: {said}" if said else name for name, said in _CAUSED.findall(whole_text(error))]
     own = str(error).strip().splitlines() or [type(error).__name__]
     return (causes[-1] if causes else own[0])[:300]
+
+
+def out_of_reach(why: str, where: str) -> TransientError:
+    return TransientError(
+        f"the file cannot be reached: {why}",
+        code="out_of_reach",
+        where=where,
+        hint="may lakebed read it, and does its store answer? Then run again: the file is taken as it is",
+    )
 
 
 def unreadable_file(why: str, where: str) -> BatchError:

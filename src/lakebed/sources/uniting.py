@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType, StringType
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
 from lakebed.history.columns import col
 from lakebed.history.types import reconcile
@@ -18,7 +19,7 @@ def united(frames: Sequence[DataFrame]) -> DataFrame:
     kinds: dict[str, DataType] = {}
     for f in (f for frame in frames for f in frame.schema):
         known = kinds.setdefault(f.name.lower(), f.dataType)
-        if known != f.dataType:
+        if known != f.dataType and not _merge(known, f.dataType):
             either = reconcile(known, f.dataType) or reconcile(f.dataType, known)
             kinds[f.name.lower()] = either or StringType()
     alike = [_cast(frame, kinds) for frame in frames]
@@ -26,7 +27,23 @@ def united(frames: Sequence[DataFrame]) -> DataFrame:
 
 
 def _cast(frame: DataFrame, kinds: Mapping[str, DataType]) -> DataFrame:
-    other = [f.name for f in frame.schema if f.dataType != kinds[f.name.lower()]]
-    return (
-        frame.withColumns({name: col(name).cast(kinds[name.lower()]) for name in other}) if other else frame
-    )
+    other = {
+        f.name: _as(col(f.name), f.dataType, kinds[f.name.lower()])
+        for f in frame.schema
+        if f.dataType != kinds[f.name.lower()] and not _merge(f.dataType, kinds[f.name.lower()])
+    }
+    return frame.withColumns(other) if other else frame
+
+
+def _as(value: Column, kind: DataType, wanted: DataType) -> Column:
+    nested = isinstance(kind, (StructType, ArrayType, MapType))
+    return F.to_json(value) if nested and isinstance(wanted, StringType) else value.cast(wanted)
+
+
+def _merge(one: DataType, other: DataType) -> bool:
+    """Whether these are objects of which Spark makes one with the fields of both."""
+    if not (isinstance(one, StructType) and isinstance(other, StructType)):
+        return False
+    kinds = {f.name.lower(): f.dataType for f in one}
+    shared = [(kinds[f.name.lower()], f.dataType) for f in other if f.name.lower() in kinds]
+    return all(mine == theirs or _merge(mine, theirs) for mine, theirs in shared)

@@ -46,7 +46,7 @@ def changes(rows: DataFrame, envelope: Debezium, given: Given) -> DataFrame:
         *[col(name) for name in beside],
         F.col(KIND).alias(OPERATION),
         F.col(TIME),
-        _sets(values, given).alias(SETS),
+        _sets(values, beside, given).alias(SETS),
         *[F.col(name) for name in ORDER],
         *[F.col(name) for name in marks],
         F.when(bad.isNotNull(), F.col(RAW)).alias(RAW),
@@ -88,13 +88,14 @@ def _decoded(read: DataFrame, values: Sequence[Value], envelope: Debezium) -> Da
     return read.withColumns(results)
 
 
-def _sets(values: Sequence[Value], given: Given) -> Column:
-    """The columns that an upsert sets, where it does not set all."""
+def _sets(values: Sequence[Value], beside: Sequence[str], given: Given) -> Column:
+    """The columns that an upsert sets, where it does not set all; those of the path are always among them."""
     missing = [_away(value) | ~value.known if given.keep_missing else _away(value) for value in values]
     names = [
         F.when(~away, F.lit(value.column.name.lower())) for value, away in zip(values, missing, strict=True)
     ]
     partial = (F.col(KIND) == UPSERT) & _any(missing)
+    names += [F.lit(name.lower()) for name in beside]
     return F.when(partial, F.array_compact(F.array(*names)))
 
 

@@ -38,6 +38,12 @@ _MESSAGE, _SHELL, _BODY, _EMPTY, _IGNORED = (
 )
 _PARTS, _FLAT, _IMAGE, _ALL_FIELDS = (f"_lb_d_{name}" for name in ("parts", "flat", "image", "all_fields"))
 
+# Microseconds, which Spark would cut off.
+_AS_JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
 _KINDS = {"c": UPSERT, "u": UPSERT, "r": UPSERT, "d": DELETE, "t": TRUNCATE, "m": IGNORE}
 
 
@@ -47,7 +53,7 @@ def as_messages(rows: DataFrame, given: Given) -> DataFrame:
     if not data:
         return rows
     row = F.struct(*[col(name).alias(name) for name in data])
-    return rows.withColumn(RAW, F.to_json(row, {"ignoreNullFields": "false"})).drop(*data)
+    return rows.withColumn(RAW, F.to_json(row, _AS_JSON)).drop(*data)
 
 
 def of_source(name: str) -> str:
