@@ -6,7 +6,7 @@ Whatever the runner knows of lakebed's interface is in this module.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,8 @@ class ByEngine:
             self.opened = open_table(
                 self.spark,
                 str(self.path),
-                feed=_FEEDS[self.feed["kind"]](**self.feed),
-                history=_HISTORIES[self.history["kind"]](**self.history),
+                feed=_FEEDS[self.feed["kind"]](**_given(self.feed)),
+                history=_HISTORIES[self.history["kind"]](**_given(self.history)),
             )
         except LakebedError as error:
             raise Failed(error.code, error.counts, str(error)) from error
@@ -83,15 +83,25 @@ class ByEngine:
         return Table(sorted(found.rows, key=lambda row: row[offset]), found.kinds)
 
     def state(self) -> Table:
-        return collected(self.opened.state())
+        return self._asked(self.opened.state)
 
     def as_of(self, at: str) -> Table:
         number = at.lstrip("-").isdigit()
-        df: DataFrame = self.opened.as_of(int(at) if number else at)
-        if self.history.get("deletes") in ("flag", "mark"):
+
+        def valid() -> DataFrame:
+            df: DataFrame = self.opened.as_of(int(at) if number else at)
+            if self.history.get("deletes") not in ("flag", "mark"):
+                return df
             deleted = (self.history.get("rename") or {}).get("is_deleted", "is_deleted")
-            df = df.where(f"NOT `{deleted}`")
-        return collected(df)
+            return df.where(f"NOT `{deleted}`")
+
+        return self._asked(valid)
+
+    def _asked(self, question: Callable[[], DataFrame]) -> Table:
+        """An answer of the table; nothing where its first batch was refused, so that there is none."""
+        if not (self.path / "_delta_log").is_dir():
+            return Table()
+        return collected(question())
 
     def rejected(self) -> Counter[str]:
         return Counter(row["reason"] for row in self._read(f"{self.path}__rejected").rows)
@@ -100,6 +110,11 @@ class ByEngine:
         if not (Path(path) / "_delta_log").is_dir():
             return Table()
         return collected(self.spark.read.format("delta").load(path))
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A batch takes an option back by null; only an open end may be null itself."""
+    return {name: value for name, value in options.items() if value is not None or name == "open_end"}
 
 
 def open_in(spark: SparkSession, folder: Path) -> Any:

@@ -105,7 +105,7 @@ class Reader:
                 name: cast(read_value(given.get(raw), kind), kind, kept[name]) for raw, name, kind in arriving
             }
             read.rows += 1
-            if self._is("ignore", row):
+            if self._is("ignore", row) and not self._is("truncate", row):
                 read.ignored += 1
                 continue
             reason = self._bad(row)

@@ -120,11 +120,10 @@ def _snapshot(feed: Options, read: Read, delivered: Delivered, winner: Winner) -
         raise Refused("empty_snapshot")
     scope = lower(feed.get("scope"))
     places = {_place(event.values, scope) for event in rows.values()}
-    gone = [
-        key for key, row in live.items() if key not in rows and (not scope or _place(row, scope) in places)
-    ]
+    spoken_of = [key for key, row in live.items() if not scope or _place(row, scope) in places]
+    gone = [key for key in spoken_of if key not in rows]
     limit = feed.get("max_delete_fraction")
-    if live and limit is not None and len(gone) / len(live) > limit:
+    if spoken_of and limit is not None and len(gone) / len(spoken_of) > limit:
         raise Refused("too_many_deletes")
     for key, event in rows.items():
         if key in live and _equal(feed, merged(live[key], event), live[key]):

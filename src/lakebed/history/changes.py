@@ -150,7 +150,7 @@ def timeline(
     Takes one event per key and order (`collapse`). Rows of deletes stay as they are given. `also` are columns over `in_order`,
     found in the same pass.
     """
-    whole = carry(events, keys, shape) if shape.partial else events
+    whole = carry(events, keys, shape) if shape.carries else events
     hashed = whole.withColumns(
         {
             **_row_hashes(shape.data, ALL1, ALL2),

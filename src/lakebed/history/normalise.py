@@ -160,8 +160,8 @@ def _kind(shape: Shape) -> Column:
 
     fallback = F.when(holds(feed.upsert_when), F.lit(UPSERT)) if feed.upsert_when else F.lit(UPSERT)
     return (
-        F.when(holds(feed.ignore_when), F.lit(IGNORED))
-        .when(holds(feed.truncate_when), F.lit(TRUNCATE))
+        F.when(holds(feed.truncate_when), F.lit(TRUNCATE))
+        .when(holds(feed.ignore_when), F.lit(IGNORED))
         .when(holds(feed.delete_when), F.lit(DELETE))
         .otherwise(fallback)
     )
@@ -209,14 +209,14 @@ def _order(shape: Shape, moment: Moment) -> Column:
 
 def _reason(shape: Shape) -> Column:
     """The first reason why a row is bad, or NULL: unreadable, order, key, time, unknown operation (G5)."""
-    upsert = F.col(KIND) == UPSERT
+    timed = ~F.coalesce(F.col(KIND).isin(DELETE, TRUNCATE), F.lit(False))
     truncate = F.coalesce(F.col(KIND) == TRUNCATE, F.lit(False))
     reason = F.when(F.col(BAD).isNotNull(), F.col(BAD)).when(_any_null(shape.order), F.lit("null_order"))
     reason = reason.when(~truncate & _any_null(shape.key), F.lit("null_key"))
     if shape.event_time is not None:
         reason = reason.when(F.col(EVENT_TIME).isNull(), F.lit("null_event_time"))
     if shape.from_column is not None:
-        reason = reason.when(upsert & F.col(FROM).isNull(), F.lit("null_event_time"))
+        reason = reason.when(timed & F.col(FROM).isNull(), F.lit("null_event_time"))
     reason = reason.when(F.col(KIND).isNull(), F.lit("unknown_operation"))
     return F.when(F.col(KIND) == IGNORED, F.lit(None).cast("string")).otherwise(reason)
 

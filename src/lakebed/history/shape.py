@@ -38,6 +38,9 @@ class Known:
     kept: tuple[StructField, ...] = ()
     order: StructType | None = None
     from_type: DataType | None = None
+    keeps: bool = (
+        False  # some event left columns out, which kept their value (F6): the option may have changed since
+    )
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Shape:
     event_time: str | None
     from_column: str | None  # the column that valid_from comes from; None: the batch's time
     from_type: DataType
+    kept_before: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -87,6 +91,16 @@ class Shape:
         return isinstance(feed, (Snapshot, Ledger)) and feed.on_missing_column == "keep"
 
     @property
+    def keeps(self) -> bool:
+        """Whether an event, of this batch or one before, may lack columns that keep their value (F6)."""
+        return self.kept_before or self.feed.on_missing_column == "keep"
+
+    @property
+    def carries(self) -> bool:
+        """Whether what an event does not set must be looked up in those before it."""
+        return self.partial or self.keeps
+
+    @property
     def ignores_deletes(self) -> bool:
         """V5: deletes and truncates do nothing at all."""
         return isinstance(self.history, Versions) and self.history.deletes == "ignore"
@@ -95,12 +109,12 @@ class Shape:
     def optional(self) -> frozenset[str]:
         """F6: the lower-cased names of the columns that a change may leave unset. Any other column that an event lacks, because the
         table got it later, is NULL in it (G9)."""
-        if not self.partial:
+        if not self.carries:
             return frozenset()
         feed = self.feed
         free = {f.name.lower() for f in self.data if f.name not in self.key}
         nulls_keep = feed.ignore_nulls if isinstance(feed, (Updates, Changes)) else False
-        if isinstance(nulls_keep, bool) or feed.on_missing_column == "keep":
+        if isinstance(nulls_keep, bool) or self.keeps:
             return frozenset(free)
         return frozenset(free & {name.lower() for name in nulls_keep})
 
@@ -186,6 +200,7 @@ def shape_of(
         event_time=(find(event_time.name, sources) or event_time.name) if event_time else None,
         from_column=from_column,
         from_type=from_type,
+        kept_before=known.keeps,
     )
     if known.order is not None and shape.order and plain(known.order) != plain(shape.order_type):
         raise _incompatible(", ".join(shape.order), known.order, shape.order_type, "order")

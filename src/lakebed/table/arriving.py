@@ -36,6 +36,7 @@ from lakebed.history.columns import (
     with_key,
 )
 from lakebed.history.log import OP, STEP
+from lakebed.history.normalise import to_valid_time
 from lakebed.manifest import Ledger, Log, Snapshot, Versions
 from lakebed.table.context import Context, Size, WritePlan, seed_columns
 from lakebed.table.write_sets import current_write_set, log_write_set, versions_write_set
@@ -221,6 +222,8 @@ def _shortened(ctx: Context, line: DataFrame) -> DataFrame | None:
     if ctx.least_from is not None:
         # Files whose versions all ended before the earliest new event are not even opened.
         end = F.lit(ctx.least_from).cast(shape.from_type)
+        if isinstance(shape.feed, Snapshot):  # keys that are gone end at its time, which no row may have
+            end = F.least(end, to_valid_time(ctx.moment.time, shape.from_type))
         closed = closed.where(
             col(history.own("valid_to")) >= (F.date_sub(end, 1) if history.end == "inclusive_day" else end)
         )

@@ -326,6 +326,7 @@ class Table(Reading):
                 "base": ctx.before.next_number,
                 "next": max(plan.next_number, ctx.before.next_number),
                 "newest_snapshot": ctx.before.newest_snapshot,
+                "keeps": shape.keeps,
                 **plan.facts,
             },
         )

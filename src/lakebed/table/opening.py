@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -105,7 +105,7 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Se
         facts=newest.facts,
         timed=timed if newest.batch > 0 else None,
         location=properties["location"],
-        known=known_columns(tables, feed, history, partitions) if newest.batch > 0 else Known(),
+        known=_known(tables, newest, feed, history, partitions) if newest.batch > 0 else Known(),
         versions={**newest.facts.get("reads", {}), tables.truth: newest.commit_version}
         if newest.batch
         else {},
@@ -133,7 +133,15 @@ def known_of(shape: Shape, *, kept: bool) -> Known:
     """The same after a batch of this shape, without looking."""
     stored = {f.name for f in shape.data}
     others = tuple(f for f in shape.columns if f.name not in stored) if kept else ()
-    return Known(shape.data, others, shape.order_type, shape.from_type)
+    return Known(shape.data, others, shape.order_type, shape.from_type, shape.keeps)
+
+
+def _known(
+    tables: Tables, newest: Head, feed: AnyFeed, history: AnyHistory, partitions: Sequence[Partition]
+) -> Known:
+    return replace(
+        known_columns(tables, feed, history, partitions), keeps=bool(newest.facts.get("keeps", False))
+    )
 
 
 def known_columns(
