@@ -37,10 +37,14 @@ def test_inputs_that_are_skipped_are_taken_for_good_and_their_number_is_free(sto
     assert store.plan_batch(a_plan(1, "c.csv")).plan == a_plan(1, "c.csv")
     store.finish_batch(NAME, 1, report={})
     assert store.taken_paths(NAME, ["a.csv", "c.csv"]) == {"c.csv": 1}
+    assert store.known_paths(NAME) == {"a.csv": None, "b.csv": None, "c.csv": 1}
+    assert store.known_paths("crm.orders") == {}
     for number, why in ((1, "done"), (2, "not planned")):
         with pytest.raises(TableError, match=why):
             store.skip_batch(NAME, number)
     store.skip_inputs(NAME, plan.inputs)  # known already
+    store.plan_batch(a_plan(2, "a.csv"))
+    assert store.known_paths(NAME) == {"a.csv": 2, "b.csv": None, "c.csv": 1}  # what was taken since counts
 
 
 def test_a_lease_has_one_holder_at_a_time(open_one: Callable[[], ControlStore]) -> None:

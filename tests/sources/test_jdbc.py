@@ -147,6 +147,9 @@ class Taken:
     def taken_paths(self, _paths: Any) -> Any:
         raise AssertionError("a database has no paths to compare")
 
+    def known_paths(self) -> Any:
+        raise AssertionError("a database has no paths to compare")
+
 
 def test_a_run_asks_once_and_every_so_often_if_that_is_said() -> None:
     now = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ lost, or lags behind, costs work but never a row.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -190,12 +190,19 @@ class ControlStore:
 
     def taken_paths(self, dataset: str, paths: Iterable[str]) -> dict[str, int]:
         """Those of the paths that a batch has taken before, in whatever state they were then, with its number."""
-        i, wanted = schema.inputs.c, set(paths)
+        wanted = set(paths)
         if not wanted:
             return {}
-        query = select(i.path, func.max(i.number)).where(i.dataset == dataset).group_by(i.path)
         with transaction(self._engine, writes=False) as connection:
-            return {path: number for path, number in connection.execute(query) if path in wanted}
+            return {path: number for path, number in _taken(connection, dataset) if path in wanted}
+
+    def known_paths(self, dataset: str) -> dict[str, int | None]:
+        """All paths of the dataset's batches, each with the number of the last one that has it, and those that were only
+        ever skipped, with None."""
+        s = schema.skips.c
+        with transaction(self._engine, writes=False) as connection:
+            skipped = connection.execute(select(s.path).where(s.dataset == dataset)).scalars()
+            return {**dict.fromkeys(skipped), **dict(_taken(connection, dataset))}
 
     # Failures
 
@@ -344,6 +351,13 @@ class ControlStore:
         )
         with transaction(self._engine, writes=False) as connection:
             return [Event(**row._mapping) for row in connection.execute(query)]
+
+
+def _taken(connection: Connection, dataset: str) -> Iterator[tuple[str, int]]:
+    """The paths that batches have, each with the number of the last one."""
+    i = schema.inputs.c
+    query = select(i.path, func.max(i.number)).where(i.dataset == dataset).group_by(i.path)
+    return ((path, number) for path, number in connection.execute(query))
 
 
 def _batch(connection: Connection, dataset: str, number: int) -> Batch | None:

@@ -27,6 +27,9 @@ class StoreBookmarks:
     def taken_paths(self, paths: Iterable[str]) -> dict[str, int]:
         return self.store.taken_paths(self.dataset, paths)
 
+    def known_paths(self) -> dict[str, int | None]:
+        return self.store.known_paths(self.dataset)
+
     def last_planned(self) -> datetime | None:
         last = self.store.last_batch(self.dataset)
         return last.plan.system_time if last else None

@@ -31,7 +31,7 @@ def next_files(dataset: Dataset, ordered: Sequence[FoundFile]) -> list[FoundFile
     assert isinstance(source, LandingFiles)
     if isinstance(dataset.feed, Snapshot):
         if source.snapshot_unit == "folder":
-            return [one for one in ordered if _folder(one) == _folder(first)]
+            return [one for one in ordered if _folder(one.path) == _folder(first.path)]
         if source.snapshot_unit == "time":
             return list(_of_one_time(dataset, ordered))
         return [first]
@@ -40,12 +40,12 @@ def next_files(dataset: Dataset, ordered: Sequence[FoundFile]) -> list[FoundFile
     return _within(_of_one_time(dataset, ordered), files=source.max_files, size=source.max_bytes)
 
 
-def snapshot_of(dataset: Dataset, file: FoundFile) -> str | datetime | None:
-    """What tells the snapshot that a file is a part of; None where each file stands for itself."""
+def snapshot_of(dataset: Dataset, path: str) -> str | datetime | None:
+    """What tells the snapshot that a file is a part of, by its path alone; None where each file stands for itself."""
     assert isinstance(dataset.source, LandingFiles)
     if not isinstance(dataset.feed, Snapshot) or dataset.source.snapshot_unit == "file":
         return None
-    return _folder(file) if dataset.source.snapshot_unit == "folder" else event_time(dataset, file)
+    return _folder(path) if dataset.source.snapshot_unit == "folder" else _time_in(dataset.source, path)
 
 
 def _of_one_time(dataset: Dataset, ordered: Sequence[FoundFile]) -> Iterator[FoundFile]:
@@ -71,20 +71,25 @@ def may_set_aside(dataset: Dataset) -> bool:
     return dataset.feed.on_bad_rows == "quarantine" and not isinstance(dataset.feed, Snapshot)
 
 
-def _folder(file: FoundFile) -> str:
-    return file.path.rpartition("/")[0]
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _time_in(source: LandingFiles, path: str) -> datetime | None:
+    """The event time that a path tells; None where it tells none."""
+    if not isinstance(source.event_time, FromPath):
+        return None
+    value = (source.pattern.match(path) or {}).get(source.event_time.part)
+    return value if isinstance(value, datetime) else None
 
 
 def event_time(dataset: Dataset, file: FoundFile) -> datetime | None:
     """What the file itself tells of its rows' time (G3); None where a column or the system time does."""
     source = dataset.source
     assert isinstance(source, LandingFiles)
-    if isinstance(source.event_time, FromPath):
-        value = (source.pattern.match(file.path) or {}).get(source.event_time.part)
-        return value if isinstance(value, datetime) else None
     if isinstance(source.event_time, FromFile):
         return EPOCH + timedelta(microseconds=file.modified_ns // 1000)
-    return None
+    return _time_in(source, file.path)
 
 
 def batch_time(dataset: Dataset, files: Sequence[FoundFile]) -> datetime | None:

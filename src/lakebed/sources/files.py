@@ -11,6 +11,7 @@ from lakebed.errors import BatchError, TransientError
 from lakebed.manifest import Dataset, LandingFiles
 from lakebed.sources.batches import batch_time, in_order, may_set_aside, next_files, snapshot_of
 from lakebed.sources.folders import Folder, FoundFile
+from lakebed.sources.late_parts import late_parts, refusal
 from lakebed.sources.source import Look, Rows
 from lakebed.sources.spark_errors import first_sentence, is_about_reading, is_spark_error, unreadable_file
 
@@ -77,36 +78,24 @@ class FileSource:
         if any(look.now().timestamp() - one.modified_ns / 1e9 < SETTLED_SECONDS for one in ready):
             look.pause(SETTLED_SECONDS)  # look twice, and leave what has changed in between for later
             moving = set(self.find()) ^ set(before)
-            growing = {snapshot_of(self.dataset, one) for one in moving} - {None}
+            growing = {snapshot_of(self.dataset, one.path) for one in moving} - {None}
             ready = [
-                one for one in ready if one not in moving and snapshot_of(self.dataset, one) not in growing
+                one
+                for one in ready
+                if one not in moving and snapshot_of(self.dataset, one.path) not in growing
             ]
         return in_order(self.dataset, self._without_pieces(self._without_changed(ready, look), look))
 
     def _without_pieces(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
-        """F3: a part that comes after its snapshot was taken would read as a complete state of its own."""
-        wanted = {unit for one in ready if (unit := snapshot_of(self.dataset, one)) is not None}
-        if not wanted:
-            return ready
-        others = [one for one in self._there if snapshot_of(self.dataset, one) in wanted]
-        taken = look.bookmarks.taken_paths([one.path for one in others])
-        known = {snapshot_of(self.dataset, one): taken[one.path] for one in others if one.path in taken}
-        late = [one for one in ready if snapshot_of(self.dataset, one) in known]
+        """F3: of a snapshot that was taken or skipped, all files together are taken again, and some alone never are."""
+        late = late_parts(self.dataset, ready, look.bookmarks.known_paths)
         if not late:
             return ready
-        first, unit = late[0].path, snapshot_of(self.dataset, late[0])
-        said = f"{first} has come after batch {known[unit]} took the other files of its snapshot"
-        if self.options.on_changed_file == "ignore":
-            look.notes.append(f"{said}: left out, with {len(late) - 1} more")
-            return [one for one in ready if one not in late]
-        raise BatchError(
-            f"{said}: alone it would read as a complete state, and all other keys as deleted",
-            code="late_part",
-            where=self.dataset.name,
-            hint="deliver the whole snapshot again under another name, and move this file away; with source.wait_for a snapshot "
-            "is taken when it is complete; on_changed_file: ignore leaves late parts out",
-            sample=[one.path for one in late[:3]],
-        )
+        if self.options.on_changed_file != "ignore":
+            raise refusal(self.dataset, late)
+        left_out = {file for one in late for file in one.files}
+        look.notes.append(f"{late[0].said}: left out, with {len(left_out) - 1} more")
+        return [one for one in ready if one not in left_out]
 
     def _without_changed(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
         taken = look.bookmarks.taken_paths([one.path for one in ready])

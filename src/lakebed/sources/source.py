@@ -8,7 +8,7 @@ read; so whatever a source must remember to read the same thing again has to be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -50,6 +50,11 @@ class Bookmarks(Protocol):
 
     def taken_paths(self, paths: Iterable[str]) -> dict[str, int]:
         """Those of the paths that a batch has, whatever size and time they had then, with its number."""
+        ...
+
+    def known_paths(self) -> Mapping[str, int | None]:
+        """All paths that a batch has, with its number, and those that were only ever skipped, with None. Also of inputs that are
+        no longer there; there may be very many."""
         ...
 
     def last_planned(self) -> datetime | None:
