@@ -1,0 +1,198 @@
+"""Files as they come from elsewhere: nothing of them is lost without a word."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
+from tests.sources.datasets import dataset, put
+from tests.sources.reading import bad, data, in_order, names, read
+
+from lakebed.errors import BatchError, TransientError
+from lakebed.manifest import Dataset
+from lakebed.sources.first_bytes import Start
+
+LINES: dict[str, Any] = {"files": "in/{name}.json", "format": "ndjson"}
+
+
+def known(ddl: str) -> list[StructField]:
+    schema = StructType.fromDDL(ddl)
+    assert isinstance(schema, StructType)
+    return list(schema)
+
+
+def debezium(format_: str, **source: Any) -> Dataset:
+    return Dataset.model_validate(
+        {
+            "dataset": "demo.orders",
+            "source": {
+                "files": "{partitions}/{file}",
+                "format": format_,
+                "envelope": {"kind": "debezium"},
+                "schema": "id bigint, name string, at timestamp, region string",
+                **source,
+            },
+            "feed": {"kind": "changes", "key": ["id"]},
+            "history": {"kind": "current"},
+        }
+    )
+
+
+def test_debezium_in_parquet_keeps_its_operation_and_position(spark: SparkSession, tmp_path: Path) -> None:
+    at = dt.datetime(2024, 1, 31, 12, 0, 0, 123456, tzinfo=dt.UTC)
+    flat = [(1, "x", at, "false", "u", 6), (2, None, None, "true", "d", 7)]
+    columns = "id bigint, name string, at timestamp, __deleted string, __op string, __lsn bigint"
+    nested = [(None, (3, "y"), ("postgresql", 8, 1_700_000_000_000), "c")]
+    image, block = "struct<id:bigint,name:string>", "struct<connector:string,lsn:bigint,ts_ms:bigint>"
+    spark.createDataFrame(flat, columns).coalesce(1).write.parquet(str(tmp_path / "flat"))
+    spark.createDataFrame(nested, f"before {image}, after {image}, source {block}, op string").coalesce(
+        1
+    ).write.parquet(str(tmp_path / "nested"))
+    files = []
+    for place, name in enumerate(("flat", "nested")):
+        part = next((tmp_path / name).glob("part-*.parquet"))
+        files.append(put(tmp_path, f"region=EU/{place}.parquet", part.read_bytes()))
+    rows = in_order(read(spark, tmp_path, debezium("parquet"), *files))
+    assert [(row["id"], row["_change_operation"], row["_lb_bad"]) for row in rows] == [
+        (1, "upsert", None),
+        (2, "delete", None),
+        (3, "upsert", None),
+    ]
+    assert rows[0]["at"].microsecond == 123456
+    assert rows[0]["_change_minor"] < rows[1]["_change_minor"] < rows[2]["_change_minor"]
+
+
+def test_F6_a_message_that_lacks_a_value_sets_the_columns_of_its_path(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    text = '{"op":"u","after":{"id":1,"name":"__debezium_unavailable_value","at":null},"source":{"lsn":7}}\n'
+    [row] = in_order(read(spark, tmp_path, debezium("ndjson"), put(tmp_path, "region=EU/a", text)))
+    assert sorted(row["_change_sets"]) == ["at", "id", "region"]
+
+
+def test_G5_messages_that_are_no_utf_8_are_bad_unless_their_encoding_is_named(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    message = '{"op":"c","after":{"id":1,"name":"Müller","at":null},"source":{"lsn":7}}\n'
+    file = put(tmp_path, "region=EU/a", message.encode("iso-8859-1"))
+    assert [why for why, _, _ in bad(read(spark, tmp_path, debezium("ndjson"), file))] == ["unreadable"]
+    rows = read(spark, tmp_path, debezium("ndjson", options={"encoding": "ISO-8859-1"}), file)
+    assert [(row["name"], row["_lb_bad"]) for row in in_order(rows)] == [("Müller", None)]
+
+
+@pytest.mark.parametrize(
+    ("format_", "text"),
+    [
+        ("ndjson", '{"id":1}{"id":2}\n'),
+        ("ndjson", '{"id":1},\n{"id":2}\n'),
+        ("json", '[{"id":1},{"id":2}]\n[{"id":3}]\n'),
+    ],
+)
+def test_G5_json_values_that_nobody_would_read_are_told(
+    spark: SparkSession, tmp_path: Path, format_: str, text: str
+) -> None:
+    """Spark reads the first value of a line, or of a file with an array, and passes over the rest."""
+    schemas: tuple[dict[str, Any], ...] = ({"schema": "id bigint"}, {})
+    for schema in schemas:
+        of = dataset("in/{name}.json", format=format_, **schema)
+        with pytest.raises(BatchError, match="several JSON values") as caught:
+            read(spark, tmp_path, of, put(tmp_path, "in/a.json", text))
+        assert caught.value.code == "unreadable_file"
+
+
+def test_a_text_stays_a_text_however_much_it_looks_like_a_number(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(options={"inferSchema": True})
+    rows = read(
+        spark, tmp_path, of, put(tmp_path, "in/a.csv", "id,zip\n1,007\n"), known=known("id int, zip string")
+    )
+    assert data(rows) == [(1, "007")]
+
+
+def test_objects_of_json_keep_the_type_that_the_table_has(spark: SparkSession, tmp_path: Path) -> None:
+    table = known("id bigint, a struct<x:bigint,y:string>")
+    file = put(tmp_path, "in/a.json", '{"id":1,"a":{"x":1,"y":null}}\n{"id":2,"a":null}\n')
+    rows = read(spark, tmp_path, dataset(**LINES), file, known=table)
+    assert [(row["id"], row["a"] and tuple(row["a"])) for row in in_order(rows)] == [
+        (1, (1, None)),
+        (2, None),
+    ]
+    file = put(tmp_path, "in/b.json", '{"id":1,"a":{"x":1,"z":"new"}}\n')
+    rows = read(spark, tmp_path, dataset(**LINES), file, known=table)
+    assert (
+        rows.frame.schema["a"].dataType.simpleString() == "struct<x:bigint,z:string>"
+    )  # for the table to judge
+
+
+def test_objects_that_differ_between_files_become_one_with_the_fields_of_both(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    one = put(tmp_path, "in/a.json", '{"id":1,"a":{"x":1}}\n')
+    other = put(tmp_path, "in/b.json", '{"id":2,"a":{"x":2,"y":"b"}}\n')
+    rows = read(spark, tmp_path, dataset(**LINES), one, other)
+    assert [row["a"].asDict() for row in in_order(rows)] == [{"x": 1, "y": None}, {"x": 2, "y": "b"}]
+    text = put(tmp_path, "in/c.json", '{"id":3,"a":"none"}\n')
+    rows = read(spark, tmp_path, dataset(**LINES), one, text)
+    assert [row["a"] for row in in_order(rows)] == ['{"x":1}', "none"]
+
+
+@pytest.mark.parametrize(("format_", "text"), [("json", "[]"), ("ndjson", ""), ("csv", "")])
+def test_a_file_without_rows_has_the_columns_of_the_table(
+    spark: SparkSession, tmp_path: Path, format_: str, text: str
+) -> None:
+    of = dataset("in/{name}", format=format_)
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a", text), known=known("id bigint, name string"))
+    assert (names(rows), data(rows)) == (["id", "name"], [])
+
+
+@pytest.mark.parametrize("format_", ["json", "ndjson"])
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-16LE"])
+def test_json_in_other_encodings(spark: SparkSession, tmp_path: Path, format_: str, encoding: str) -> None:
+    text = '[{"id":1,"name":"ü"}]' if format_ == "json" else '{"id":1,"name":"ü"}\n'
+    of = dataset("in/{name}", format=format_, schema="id bigint, name string", options={"encoding": encoding})
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a", text.encode(encoding)))
+    assert (data(rows), bad(rows)) == ([(1, "ü")], [])
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(options={"encoding": "UTF-16LE"})
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "\ufeffid,name\n1,ü\n".encode("utf-16-le")))
+    assert (names(rows), data(rows)) == (["id", "name"], [("1", "ü")])
+
+
+def test_G5_numbers_are_no_days_and_milliseconds_no_seconds(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="d date, price decimal(6,2)")
+    rows = read(
+        spark, tmp_path, of, put(tmp_path, "in/a.csv", "d,price\n45292,1\n2024-01-31,1.505e0\n,1.5e1\n")
+    )
+    assert [line for _, _, line in bad(rows)] == [2, 3]
+    spark.range(1, 2).selectExpr("1700000000000L AS t").coalesce(1).write.parquet(str(tmp_path / "made"))
+    part = next((tmp_path / "made").glob("part-*.parquet"))
+    of = dataset("in/{file}.parquet", format="parquet", schema="t timestamp")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.parquet", part.read_bytes()))
+    assert [why for why, _, _ in bad(rows)] == ["bad_cast"]
+    of = dataset(**LINES, schema="price decimal(6,2)")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", '{"price":1.005}\n{"price":1.50}\n'))
+    assert [line for _, _, line in bad(rows)] == [1]
+
+
+@pytest.mark.parametrize(("name", "format_"), [("in/b.csv", "csv"), ("in/b.json", "json")])
+def test_a_file_out_of_reach_is_not_set_aside(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, format_: str
+) -> None:
+    """What is in it is not known: it may be whole, and be read tomorrow."""
+    files = [put(tmp_path, "in/a", "id\n1\n" if format_ == "csv" else '{"id":1}\n'), put(tmp_path, name)]
+    opened = Start.opened
+
+    def refused(start: Start) -> Any:
+        if start.address.endswith(name):
+            raise PermissionError(13, "Permission denied", start.address)
+        return opened(start)
+
+    monkeypatch.setattr(Start, "opened", refused)
+    with pytest.raises(TransientError, match="Permission denied") as caught:
+        read(spark, tmp_path, dataset("in/{file}", format=format_, schema="id int"), *files)
+    assert caught.value.code == "out_of_reach"
