@@ -20,7 +20,7 @@ from lakebed.runner.leases import Lease
 from lakebed.runner.planning import plan_next, renew_plan, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
 from lakebed.runner.work import Clock, Edges, Work, system_clock
-from lakebed.sources.spark_errors import first_sentence, is_spark_error
+from lakebed.sources.spark_errors import first_sentence, is_gone, is_spark_error
 
 TRIES = 4
 SIDE_BY_SIDE = 4
@@ -163,6 +163,8 @@ def ours(where: str) -> Iterator[None]:
     except Exception as error:
         if not is_spark_error(error):
             raise
+        if is_gone(error):
+            raise _spark_failed("its process does not answer", where) from error
         said = (str(error).strip().splitlines() or ["no reason given"])[0]
         if said.startswith("An error occurred while calling"):  # py4j's way of saying nothing
             said = first_sentence(error)
