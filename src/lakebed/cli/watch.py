@@ -173,7 +173,8 @@ def _work(project: Project, names: list[str], spark: Spark, stop: threading.Even
         if names:
             loaded = run_project(project, datasets=names, progress=shown, spark=spark, edges=edges)
         try:
-            derived = derive_project(project, progress=shown, spark=spark, edges=edges)
+            with ours(project.name):
+                derived = derive_project(project, progress=shown, spark=spark, edges=edges)
         except LakebedError as error:
             trouble = error
     if derived.done or any(one.batches for one in loaded.datasets):
