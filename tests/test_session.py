@@ -199,6 +199,37 @@ assert session("local[1]", short=True).range(3).count() == 3
 """)
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
+    def test_one_whose_JVM_died_is_replaced_or_ended(self) -> None:
+        ran = _run("""
+import logging, os, signal
+from pyspark import SparkContext
+from pyspark.sql import functions as F
+from lakebed.session import end, has_died, running, session
+
+logging.getLogger().addHandler(logging.NullHandler())  # py4j tells it there
+
+def kill():
+    assert not has_died()
+    process = SparkContext._gateway.proc
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert has_died()
+    assert running() is None
+
+assert not has_died()
+first = session("local[1]", short=True)
+assert first.range(3).count() == 3
+kill()
+second = session("local[1]", short=True)
+assert second is not first
+assert second.newSession().range(3).where(F.col("id") > 0).count() == 2
+kill()
+end(second)
+assert not has_died()
+assert running() is None
+""")
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
     def test_takes_what_spark_submit_gives(self, tmp_path: Path) -> None:
         script = tmp_path / "job.py"
         script.write_text(

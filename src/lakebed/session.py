@@ -11,6 +11,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -57,8 +58,11 @@ def session(
     `master` is `local[*]` unless given. `conf` wins over every default; what it says of extensions, jars, class
     path and Java options is added to lakebed's own. `short=True` is for commands and tests: the JVM is ready
     sooner, and computes at half speed. Under spark-submit, its master, jars and memory are taken as they are.
+    One whose JVM has died is forgotten: what was made with it is of no use any more.
     """
     with _starting:
+        if has_died():
+            _forget()
         found = running() or _started(
             master, {name: str(value) for name, value in (conf or {}).items()}, short=short
         )
@@ -67,13 +71,44 @@ def session(
 
 def end(spark: SparkSession) -> None:
     """Stops the session and, where this process started it, the JVM too; returns when that has ended."""
+    if has_died():
+        _forget()
+        return
+    spark.stop()
+    _let_go()
+
+
+def has_died() -> bool:
+    """Whether the JVM is gone that this process started, and nobody asked it to end."""
+    from pyspark import SparkContext  # noqa: PLC0415  importing lakebed must stay quick
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def _forget() -> None:
+    """Clears what pyspark keeps of a JVM that is gone; else it would go on asking that one, and start no other."""
+    from pyspark import SparkContext  # noqa: PLC0415
+    from pyspark.sql import SparkSession, SQLContext  # noqa: PLC0415
+
+    context = SparkContext._active_spark_context
+    if context is not None:
+        context._jsc = None  # nobody is there to be told, and pyspark would try
+        context.stop()
+    SparkSession._instantiatedSession = SparkSession._activeSession = SQLContext._instantiatedContext = None
+    _let_go()
+
+
+def _let_go() -> None:
+    """Ends the JVM that this process started, if it still runs, and this process's side of the connection to it."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark import SparkContext  # noqa: PLC0415
 
-    spark.stop()
     gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
     process = getattr(gateway, "proc", None)
     if gateway is not None:
-        gateway.shutdown()
+        with suppress(Py4JError, OSError):  # it may be gone
+            gateway.shutdown()
     if process is not None:
         process.stdin.close()
         process.wait()
@@ -111,10 +146,12 @@ def is_local(master: str) -> bool:
 
 
 def running() -> SparkSession | None:
-    """This process's session, if it has one; not only this thread's, which Spark calls the active one."""
+    """This process's session, if it has one that lives; not only this thread's, which Spark calls the active one."""
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415  importing lakebed must stay quick
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    if has_died():
+        return None
     try:
         found = SparkSession.active()
     except PySparkRuntimeError:
@@ -264,6 +301,8 @@ def _opened(settings: Mapping[str, str]) -> SparkSession:
         opened = builder.getOrCreate()
         _remember_functions(opened)
         return opened
+    except ConnectionError as error:
+        raise _not_started("Java ended while Spark was starting") from error
     except (Py4JError, PySparkException) as error:
         lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("\tat ")]
         raise _not_started(lines[1] if len(lines) > 1 else lines[0]) from error

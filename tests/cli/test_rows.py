@@ -24,6 +24,7 @@ def test_values_of_every_kind(spark: SparkSession, capsys: pytest.CaptureFixture
         f"""SELECT 9007199254740993 AS big, CAST('{EXACT}' AS DECIMAL(38, 9)) AS exact, TRUE AS yes,
         CAST(NULL AS STRING) AS nothing, '' AS empty, DATE'2024-01-31' AS day,
         TIMESTAMP'2024-01-31 12:00:00.000001 UTC' AS at, TIMESTAMP'9999-12-31 00:00:00 UTC' AS far,
+        TIMESTAMP_NTZ'2024-01-31 12:00:00.000002' AS wall, TIMESTAMP_NTZ'2024-01-31 13:00:00' AS whole,
         ARRAY(1, NULL) AS list, NAMED_STRUCT('a', 1) AS inside, CAST('NaN' AS DOUBLE) AS nan, 1.5D AS half,
         'x' AS `odd.na``me`"""
     )
@@ -40,6 +41,8 @@ def test_values_of_every_kind(spark: SparkSession, capsys: pytest.CaptureFixture
         "day": "2024-01-31",
         "at": "2024-01-31T12:00:00.000001Z",
         "far": "9999-12-31T00:00:00.000000Z",
+        "wall": "2024-01-31T12:00:00.000002",
+        "whole": "2024-01-31T13:00:00.000000",
         "list": [1, None],
         "inside": {"a": 1},
         "nan": "NaN",
@@ -55,6 +58,8 @@ def test_values_of_every_kind(spark: SparkSession, capsys: pytest.CaptureFixture
     table = capsys.readouterr().out
     assert " 2024-01-31 12:00:00.000001 " in table
     assert " 9999-12-31 00:00:00 " in table
+    assert " 2024-01-31 12:00:00.000002 " in table
+    assert " 2024-01-31 13:00:00 " in table
     assert (row["exact"], row["list"], row["yes"], row["nothing"]) == (EXACT, "[1, null]", "true", "")
 
 

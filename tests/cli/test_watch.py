@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakebed.cli.watch import LONGEST_PAUSE, Told
+from lakebed.cli.watch import LONGEST_PAUSE, SOON, Told
 from lakebed.errors import BatchError, LakebedError
 from lakebed.runner import RunOutcome
 from lakebed.runner.report import DatasetOutcome
@@ -33,3 +33,17 @@ def test_what_fails_alike_is_tried_less_and_less_often() -> None:
     assert told.due("b", now)
     told.learns(outcome(a=None), now)
     assert told.due("a", now)
+
+
+def test_after_a_death_of_spark_what_failed_is_due_and_known() -> None:
+    told, error = Told(), BatchError("Spark gave up", code="spark")
+    told.learns(outcome(a=error), now=10)
+    assert not told.due("a", 11)
+    told.learns_death(11)
+    assert told.due("a", 11)
+    assert len(told.learns(outcome(a=error), now=11).failed) == 0
+
+
+def test_deaths_of_spark_count_in_a_row_if_they_come_soon() -> None:
+    told = Told()
+    assert [told.learns_death(now) for now in (0, 1, SOON, 3 * SOON, 3 * SOON + 1)] == [1, 2, 3, 1, 2]

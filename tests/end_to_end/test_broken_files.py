@@ -12,12 +12,20 @@ from tests.end_to_end.breaking import as_text, live_with, make_project
 from tests.sources.datasets import dataset, put
 
 from lakebed.errors import BatchError, TransientError
+from lakebed.manifest import load_project
+from lakebed.runner import preview_project, run_project
 from lakebed.sources import FileSource, LocalFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILES = 20
+BREAKS_OFF = """\
+dataset: a.t
+source: {files: "in/{file}", format: csv, schema: id bigint}
+feed: {kind: append}
+history: {kind: log}
+"""
 
 
 def test_G5_every_file_and_row_is_accounted_for(spark: SparkSession, tmp_path: Path) -> None:
@@ -51,6 +59,24 @@ def test_G5_a_file_that_breaks_off_is_set_aside_or_named(spark: SparkSession, tm
     with pytest.raises(BatchError, match=r"in/b\.csv\.gz") as caught:
         count(FileSource(strict, LocalFolder(tmp_path)))
     assert caught.value.code == "unreadable_file"
+
+
+def test_a_dry_run_tells_what_the_run_does_with_a_file_that_breaks_off(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    whole = gzip.compress(as_text("csv", [(n, "x" * 50, n / 7) for n in range(20_000)]))
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "lakebed.yaml").write_text("project: broken\n")
+    (tmp_path / "datasets" / "t.yaml").write_text(BREAKS_OFF)
+    put(tmp_path / "landing", "in/a.csv", "id\n1\n")
+    put(tmp_path / "landing", "in/b.csv.gz", whole[: len(whole) // 2])
+    project = load_project(tmp_path)
+    [shown] = preview_project(project, spark=lambda: spark)
+    assert shown.error is None
+    [ran] = run_project(project, spark=lambda: spark).datasets
+    counts = ("read", "applied", "rejected")
+    assert [(shown.report or {})[name] for name in counts] == [2, 1, 1]
+    assert [ran.batches[0].report[name] for name in counts] == [2, 1, 1]
 
 
 def test_G5_where_no_file_can_be_read_the_batch_fails(spark: SparkSession, tmp_path: Path) -> None:

@@ -162,6 +162,16 @@ def test_on_failure_is_told_once(world: World) -> None:
     ]
 
 
+@pytest.mark.parametrize("prints", ["printf '\\351'", "printf '\\351' >&2"])
+def test_on_failure_may_print_what_is_no_text(world: World, prints: str) -> None:
+    world.land(DAYS[0])
+    world.tables["a.t"].bad = {DAYS[0]}
+    outcome = world.run()
+    assert sound(replace(world.project, on_failure=prints), outcome) == []
+    [said] = sound(replace(world.project, on_failure=f"{prints}; exit 3"), outcome)
+    assert said.startswith("on_failure for a.t ended with 3")
+
+
 def test_what_nobody_thought_of_stops_its_dataset_and_not_the_others(world: World) -> None:
     world.add("b.t").land(DAYS[0], "b.t/20240101.csv")
 

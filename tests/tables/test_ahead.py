@@ -50,6 +50,17 @@ def test_what_fails_meanwhile_is_told_when_the_log_is_read(spark: SparkSession, 
     assert there.was_read.is_set()
 
 
+def test_a_spark_that_is_gone_meanwhile_is_told_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
+    class Gone(Told):
+        def read_log(self) -> None:
+            self.was_read.set()
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    gone = Gone(spark, tmp_path / "t")
+    with reading_ahead(spark, [gone]):
+        assert gone.was_read.wait(timeout=300)
+
+
 def test_a_frame_is_kept_while_it_is_needed_and_no_longer(spark: SparkSession) -> None:
     frame = spark.range(5).withColumn("square", F.col("id") * F.col("id"))
     with fetching_ahead(frame) as begun:

@@ -12,7 +12,12 @@ from lakebed.cli.output import Format, print_rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_AS_JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+_AS_JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+_TIMES = ("timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ def first_rows(frame: DataFrame, limit: int | None) -> Rows:
     columns = [F.col(f"`{name.replace('`', '``')}`") for name in frame.columns]
     lines = frame.select(F.to_json(F.struct(*columns), _AS_JSON))
     taken = lines.toLocalIterator() if limit is None else lines.take(limit)
-    times = frozenset(field.name for field in frame.schema if field.dataType.typeName() == "timestamp")
+    times = frozenset(field.name for field in frame.schema if field.dataType.typeName() in _TIMES)
     return Rows(tuple(frame.columns), times, [text for (text,) in taken])
 
 

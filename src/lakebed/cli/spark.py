@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING
 
 from lakebed.cli.output import say
+from lakebed.errors import SetupError
 from lakebed.jars import postgresql_jar
 from lakebed.manifest import JdbcQuery, Project
 from lakebed.runner.sessions import FOR_LITTLE
@@ -21,22 +20,50 @@ if TYPE_CHECKING:
 _started: list[SparkSession] = []
 
 
-def spark_of(
-    project: Project, *, short: bool = False, loads: bool = False, quiet: bool = False
-) -> Callable[[], SparkSession]:
-    """Gives the session that the project asks for; the first call starts it. `short` is for commands that only look:
-    ready sooner, computes slower. `loads` is for those that load datasets, each in a session of its own."""
+class Spark:
+    """The session that a project asks for; the first call starts it, and all give the same, until it is forgotten."""
 
-    @cache
-    def start() -> SparkSession:
+    def __init__(self, project: Project, *, short: bool, loads: bool, quiet: bool) -> None:
+        self._project, self._short, self._loads, self._quiet = project, short, loads, quiet
+        self._session: SparkSession | None = None
+        self._failed = False
+        self._starting = threading.Lock()  # datasets are loaded side by side, and all ask
+
+    def __call__(self) -> SparkSession:
+        with self._starting:
+            if self._session is None:
+                try:
+                    self._session = self._start()
+                except SetupError as error:
+                    self._failed = error.code == "spark_not_started"
+                    raise
+            return self._session
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it was wanted, and its process did not start or is gone."""
+        if self._session is None:
+            return self._failed
+        from lakebed.session import has_died  # noqa: PLC0415
+
+        return has_died()
+
+    def forget(self) -> None:
+        """The next call starts a new one. Only while nothing is under way: what was made with the old one cannot be used."""
+        if self._session in _started:
+            _started.remove(self._session)
+        self._session, self._failed = None, False
+
+    def _start(self) -> SparkSession:
         from lakebed.session import running, session  # noqa: PLC0415 - most commands do without
 
-        if not quiet:
+        if not self._quiet:
             say("starting Spark ...")
+        project = self._project
         # Where Spark would put tables of its own; left alone, it makes a folder wherever the command was given.
         conf = {
             "spark.sql.warehouse.dir": project.warehouse,
-            **(FOR_LITTLE if loads else {}),
+            **(FOR_LITTLE if self._loads else {}),
             **project.spark.conf,
         }
         if any(
@@ -45,13 +72,17 @@ def spark_of(
             given = conf.get("spark.jars")
             conf["spark.jars"] = ",".join([*([given] if given else []), str(postgresql_jar(conf))])
         mine = running() is None
-        spark = session(project.spark.master, conf, short=short)
+        spark = session(project.spark.master, conf, short=self._short)
         if mine:
             _started.append(spark)
             _take_ctrl_c_back()
         return spark
 
-    return start
+
+def spark_of(project: Project, *, short: bool = False, loads: bool = False, quiet: bool = False) -> Spark:
+    """Gives the session that the project asks for; the first call starts it. `short` is for commands that only look:
+    ready sooner, computes slower. `loads` is for those that load datasets, each in a session of its own."""
+    return Spark(project, short=short, loads=loads, quiet=quiet)
 
 
 def end_spark() -> None:

@@ -22,6 +22,7 @@ from lakebed.errors import LakebedError
 from lakebed.runner import (
     DueOutcome,
     Edges,
+    PassOutcome,
     RunOutcome,
     anything_new,
     anything_to_derive,
@@ -29,18 +30,18 @@ from lakebed.runner import (
     run_project,
     sound,
 )
+from lakebed.runner.ingest import ours
 from lakebed.runner.leases import Lease
 from lakebed.runner.templates import filled_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import SparkSession
-
+    from lakebed.cli.spark import Spark
     from lakebed.manifest import Project
 
 WATCHING = "(watch)"  # no dataset can be called so
 SHORTEST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
+DEATHS = 3  # of Spark, one soon after the other and nothing done in between, after which a watch gives up
+SOON = 600.0
 
 
 def add_to(app: typer.Typer) -> None:
@@ -75,6 +76,8 @@ def watch(
             signal.signal(name, ask_to_stop)
         say(f"{project.name}: watching {project.landing}, every {every:g} seconds")
         while not stop.is_set():
+            if spark.has_died:
+                _bury(spark, told)
             _look(project, spark, stop, told)
             for name in (signal.SIGTERM, signal.SIGINT):  # starting Spark takes them away
                 signal.signal(name, ask_to_stop)
@@ -96,11 +99,13 @@ class Failing:
 
 @dataclass
 class Told:
-    """What was said before, so that it is not said again at every look: notes on paths, and how datasets fail. One that fails
-    in the same way again is tried less and less often, at least once a minute."""
+    """What was said before, so that it is not said again at every look: notes on paths, how datasets fail, and what a whole look
+    ended with. A dataset that fails in the same way again is tried less and less often, at least once a minute."""
 
     notes: set[str] = field(default_factory=set)
     failing: dict[str, Failing] = field(default_factory=dict)
+    trouble: str | None = None
+    deaths: list[float] = field(default_factory=list)  # when Spark died, with nothing done since
 
     def due(self, dataset: str, now: float) -> bool:
         return dataset not in self.failing or self.failing[dataset].until <= now
@@ -120,31 +125,66 @@ class Told:
                 fresh.append(one)
         return replace(outcome, datasets=tuple(fresh))
 
+    def learns_death(self, now: float) -> int:
+        """Spark has died: how often that makes in a row. What failed is due at once, since it may have failed only for that."""
+        self.deaths = [*self.deaths, now] if self.deaths and now - self.deaths[-1] < SOON else [now]
+        self.failing = {name: replace(one, until=now) for name, one in self.failing.items()}
+        return len(self.deaths)
 
-def _look(written: Project, spark: Callable[[], SparkSession], stop: threading.Event, told: Told) -> None:
+
+def _bury(spark: Spark, told: Told) -> None:
+    """Goes on with a new Spark at the next need, or gives up where that would only die again."""
+    deaths = told.learns_death(time.monotonic())
+    if deaths >= DEATHS:
+        raise LakebedError(
+            f"Spark's process has ended {deaths} times in a row with no batch done",
+            code="spark_ended",
+            hint="see Spark's log: most often there is too little memory, for it (spark.driver.memory) or on this machine; "
+            "then start again: nothing is lost",
+        )
+    spark.forget()
+    say("Spark's process has ended: a new one is started when something is to be done")
+
+
+def _look(written: Project, spark: Spark, stop: threading.Event, told: Told) -> None:
     """One look at the landing folder and at the tables' commits. Whatever goes wrong is said, and looked at again the next time."""
     try:
-        project, notes = filled_in(written, spark)
-        for note in notes:
-            if note not in told.notes:
-                say(note)
-        told.notes.update(notes)
-        names = [name for name in anything_new(project, spark=spark) if told.due(name, time.monotonic())]
-        if not names and not anything_to_derive(project, spark=spark):
-            return
-        edges = Edges(stopping=stop.is_set)
-        with progress(quiet=False) as shown:
-            loaded = RunOutcome(project.name, ())
-            if names:
-                loaded = run_project(project, datasets=names, progress=shown, spark=spark, edges=edges)
-            derived = derive_project(project, progress=shown, spark=spark, edges=edges)
-        loaded = told.learns(loaded, time.monotonic())
-        outcome = DueOutcome(loaded, derived)
-        for one in loaded.failed:
-            assert one.error is not None
-            show_error(one.error, as_json=False)
-        tell_pass(derived)
-        for said in sound(project, outcome):
-            say(said)
+        with ours(written.name):
+            project, notes = filled_in(written, spark)
+            for note in notes:
+                if note not in told.notes:
+                    say(note)
+            told.notes.update(notes)
+            names = [name for name in anything_new(project, spark=spark) if told.due(name, time.monotonic())]
+            if names or anything_to_derive(project, spark=spark):
+                _work(project, names, spark, stop, told)
+        told.trouble = None
     except LakebedError as error:
-        show_error(error, as_json=False)
+        if str(error) != told.trouble:
+            show_error(error, as_json=False)
+        told.trouble = str(error)
+
+
+def _work(project: Project, names: list[str], spark: Spark, stop: threading.Event, told: Told) -> None:
+    """Loads these datasets and computes what is due. What became of the load is told also where the computing breaks off."""
+    edges, trouble = Edges(stopping=stop.is_set), None
+    loaded, derived = RunOutcome(project.name, ()), PassOutcome()
+    with progress(quiet=False) as shown:
+        if names:
+            loaded = run_project(project, datasets=names, progress=shown, spark=spark, edges=edges)
+        try:
+            with ours(project.name):
+                derived = derive_project(project, progress=shown, spark=spark, edges=edges)
+        except LakebedError as error:
+            trouble = error
+    if derived.done or any(one.batches for one in loaded.datasets):
+        told.deaths = []
+    loaded = told.learns(loaded, time.monotonic())
+    for one in loaded.failed:
+        assert one.error is not None
+        show_error(one.error, as_json=False)
+    tell_pass(derived)
+    for said in sound(project, DueOutcome(loaded, derived)):
+        say(said)
+    if trouble is not None:
+        raise trouble

@@ -33,6 +33,7 @@ def _call(project: Project, command: str, failed: DatasetOutcome) -> str | None:
             input=json.dumps(about, default=str) + "\n",
             env={**os.environ, "LAKEBED_DATASET": failed.dataset},
             text=True,
+            errors="replace",  # what it prints may be in any encoding
             capture_output=True,
             timeout=SECONDS,
             check=True,

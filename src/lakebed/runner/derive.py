@@ -21,6 +21,7 @@ from lakebed.manifest import Project
 from lakebed.runner.derived_report import DerivedOutcome, NobodyWatches, RunProgress
 from lakebed.runner.table_logs import TableLogs, note
 from lakebed.runner.work import Edges
+from lakebed.sources.spark_errors import is_gone
 from lakebed.tables.data_commits import TableLog
 
 TRIES = 3
@@ -119,22 +120,13 @@ def patiently(work: Derivation, run: Run, number: int, do: Callable[[], Result])
         except SetupError:
             raise
         except Exception as error:
-            if work.abandoned.is_set() or _is_gone(error):
+            if work.abandoned.is_set() or is_gone(error):
                 raise _spark_is_gone(run) from error
             why = _explained(error, run, number)
             if attempt >= TRIES or isinstance(error, DependencyError) or type(error).__name__ in _HOPELESS:
                 raise StepError(number, why) from error
             work.edges.pause(0.5 * 2**attempt)
             attempt += 1
-
-
-def _is_gone(error: Exception) -> bool:
-    """Whether the error is that of a JVM which is no more; such a one cannot even tell what other errors say."""
-    try:
-        str(error)
-    except Exception as silent:  # noqa: BLE001 - whatever py4j raises then
-        return _is_gone(silent)
-    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
 
 
 def _spark_is_gone(run: Run) -> TransientError:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from lakebed.control import RunState, open_store
 from lakebed.errors import BatchError, LakebedError, SetupError, TransientError
@@ -20,10 +21,11 @@ from lakebed.runner.leases import Lease
 from lakebed.runner.planning import plan_next, renew_plan, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
 from lakebed.runner.work import Clock, Edges, Work, system_clock
-from lakebed.sources.spark_errors import first_sentence, is_spark_error
+from lakebed.sources.spark_errors import first_sentence, is_gone, is_spark_error
 
 TRIES = 4
 SIDE_BY_SIDE = 4
+Result = TypeVar("Result")
 PASSING = ("disk", "spark")  # codes of trouble that is not the batch's own
 
 
@@ -74,12 +76,13 @@ def _ingest_all(work: Work, lease: Lease) -> DatasetOutcome:
     run, batches = work.store.start_run(work.name), list[BatchOutcome]()
     state: RunState = "failed"
     error: LakebedError | None = None
+    once = partial(ingest_batch, work, lease)
     try:
         with ours(work.name):
             take_over_plans(work)
             _refuse_waiting(work)
             renew_plan(work)
-            while not work.edges.stopping() and (outcome := _patiently(work, lease)) is not None:
+            while not work.edges.stopping() and (outcome := patiently(work, once)) is not None:
                 batches.append(outcome)
                 work.edges.progress.batch_finished(outcome)
         state = "done"
@@ -114,15 +117,16 @@ def _note_failure(work: Work, failure: LakebedError) -> None:
         work.store.note_failure(work.name, batch.number, failure.as_dict())
 
 
-def _patiently(work: Work, lease: Lease) -> BatchOutcome | None:
-    """One batch; after a passing trouble once more, from the start: the plan holds, and the table is opened anew."""
+def patiently(work: Work, do: Callable[[], Result]) -> Result:
+    """One batch; after a passing trouble once more, from the start: the plan holds, and the table is opened anew. A file that
+    turns out to be unreadable is such a trouble where it is set aside: the source knows it the next time."""
     for attempt in range(1, TRIES):
         try:
-            return ingest_batch(work, lease)
+            return do()
         except TransientError:
             work.edges.pause(0.5 * 2**attempt)
             work.reopen()
-    return ingest_batch(work, lease)
+    return do()
 
 
 @contextmanager
@@ -163,6 +167,8 @@ def ours(where: str) -> Iterator[None]:
     except Exception as error:
         if not is_spark_error(error):
             raise
+        if is_gone(error):
+            raise _spark_failed("its process does not answer", where) from error
         said = (str(error).strip().splitlines() or ["no reason given"])[0]
         if said.startswith("An error occurred while calling"):  # py4j's way of saying nothing
             said = first_sentence(error)

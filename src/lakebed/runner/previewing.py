@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from lakebed.control import open_store
+from lakebed.control import BatchPlan, open_store
 from lakebed.errors import LakebedError
 from lakebed.manifest import Project
-from lakebed.runner.ingest import ours
+from lakebed.runner.ingest import ours, patiently
 from lakebed.runner.planning import next_plan
 from lakebed.runner.work import Clock, Edges, Work, system_clock
+from lakebed.sources import Input
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,16 @@ def _preview(work: Work) -> BatchPreview:
                 return shown
             inputs = work.inputs_of(plan)
             shown = replace(shown, number=plan.number, files=tuple(one.path for one in inputs))
-            work.source.check(inputs)
-            with work.source.errors():
-                rows = work.read(inputs)
-                found = work.table.preview(
-                    rows.frame, batch=plan.number, system_time=plan.system_time, event_time=plan.event_time
-                )
+            found = patiently(work, partial(_computed, work, plan, inputs))
             return replace(shown, report=found.report.as_dict(), sample=found.sample)
     except LakebedError as error:
         return replace(shown, error=error)
+
+
+def _computed(work: Work, plan: BatchPlan, inputs: Sequence[Input]) -> Any:
+    work.source.check(inputs)
+    with work.source.errors():
+        rows = work.read(inputs)
+        return work.table.preview(
+            rows.frame, batch=plan.number, system_time=plan.system_time, event_time=plan.event_time
+        )

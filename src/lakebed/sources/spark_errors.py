@@ -23,6 +23,15 @@ def is_spark_error(error: BaseException) -> bool:
     return type(error).__module__.startswith(("pyspark.", "py4j."))
 
 
+def is_gone(error: BaseException) -> bool:
+    """Whether the error is that of a JVM which is no more; such a one cannot even tell what other errors say."""
+    try:
+        str(error)
+    except Exception as silent:  # noqa: BLE001 - whatever py4j raises then
+        return is_gone(silent)
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
+
+
 def whole_text(error: BaseException) -> str:
     """The error's text, and those of its causes. Not for people: it is long, and may name addresses."""
     texts: list[str] = []

@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.tables.delta import DeltaTable
 
+_OF_SPARK = (PySparkException, Py4JError, ConnectionError)  # the last where its process is gone
+
 
 @contextmanager
 def reading_ahead(spark: SparkSession, tables: Sequence[DeltaTable]) -> Iterator[None]:
@@ -38,7 +40,7 @@ def fetching_ahead(frame: DataFrame) -> Iterator[Callable[[], object]]:
         with _meanwhile(frame.sparkSession, [fetch], ended=kept.set):
             yield kept.wait
     finally:
-        with suppress(PySparkException, Py4JError):
+        with suppress(*_OF_SPARK):
             frame.unpersist()
 
 
@@ -49,12 +51,13 @@ def _meanwhile(
     @inheritable_thread_target(spark)
     def read() -> None:
         for each in reads:
-            with suppress(PySparkException, Py4JError):
+            with suppress(*_OF_SPARK):
                 each()
 
     def run() -> None:
         try:
-            read()
+            with suppress(*_OF_SPARK):
+                read()
         finally:
             ended()
 
