@@ -23,7 +23,9 @@ def own_names(case: Case) -> list[str]:
     if history["kind"] == "current" and history.get("deletes") != "flag":
         return []
     names = _OWN[history["kind"]]
-    if history["kind"] == "log" and (case["feed"].get("event_time") or "").lower() == "event_time":
+    declared = case["feed"].get("event_time") or ""
+    column = declared["column"] if isinstance(declared, dict) else declared
+    if history["kind"] == "log" and column.lower() == "event_time":
         names = tuple(name for name in names if name != "event_time")
     return [(history.get("rename") or {}).get(name, name) for name in names]
 
