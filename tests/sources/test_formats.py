@@ -66,35 +66,6 @@ def test_G5_a_bad_cast_makes_a_bad_row_never_a_null(spark: SparkSession, tmp_pat
     assert bad(rows)[0][1] == "x,2024-01-31,1,true"
 
 
-def test_G5_what_would_lose_something_in_the_cast_is_bad(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark would round, and pass over what stands behind a date."""
-    of = dataset(schema="id int, day date, price decimal(6,2)")
-    good = [
-        "1,2024-01-31,1.5000",
-        "2,2024-01-31T00:00:00,-.5",
-        "3, 2024-01-31 ,1.5e2",
-        "4,2024-01-31 12:00:00,7.",
-    ]
-    lost = ["5,2024-01-31Tx,1", "6,2024-01-31 at noon,1", "7,2024-01-31,1.505", "8,2024-01-31,1.000000001"]
-    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "\n".join(["id,day,price", *good, *lost])))
-    assert data(rows)[:4] == [
-        (n, date(2024, 1, 31), Decimal(price)) for n, price in enumerate(("1.5", "-0.5", "150", "7"), 1)
-    ]
-    assert [line for _, _, line in bad(rows)] == [6, 7, 8, 9]
-
-
-def test_G5_numbers_that_would_be_cut_are_bad(spark: SparkSession, tmp_path: Path) -> None:
-    """Also where the file has types of its own."""
-    columns = "id int, n double, price decimal(8,4)"
-    values = [(1, 2.0, Decimal("1.5")), (2, 2.5, Decimal("1.5")), (3, 2.0, Decimal("1.555")), (4, None, None)]
-    spark.createDataFrame(values, columns).coalesce(1).write.parquet(str(tmp_path / "made"))
-    part = next((tmp_path / "made").glob("part-*.parquet"))
-    of = dataset("in/{file}.parquet", format="parquet", schema="id int, n bigint, price decimal(6,2)")
-    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.parquet", part.read_bytes()))
-    assert [row["id"] for row in in_order(rows) if row["_lb_bad"] == "bad_cast"] == [2, 3]
-    assert data(rows)[0] == (1, 2, Decimal("1.5"))
-
-
 def test_G5_a_row_with_too_few_or_too_many_values_is_bad(spark: SparkSession, tmp_path: Path) -> None:
     either: tuple[dict[str, Any], ...] = ({"schema": "id bigint, name string"}, {})
     for schema in either:

@@ -23,6 +23,7 @@ FILES = {
     "blank lines": "id,name\r\n\r\n1,x\r\n\r\n",
     "one column": "id\r\n1\r\n\r\n2\r\n",
     "no line end at the end": "id,name\r\n1,x\r\n2,y",
+    "blank lines before the header": "\r\n\r\nid,name\r\n1,x\r\n2,y\r\n",
 }
 
 

@@ -163,22 +163,6 @@ def test_a_byte_order_mark_is_no_part_of_a_name(spark: SparkSession, tmp_path: P
     assert (names(rows), data(rows)) == (["id", "name"], [("1", "ü")])
 
 
-def test_G5_numbers_are_no_days_and_milliseconds_no_seconds(spark: SparkSession, tmp_path: Path) -> None:
-    of = dataset(schema="d date, price decimal(6,2)")
-    rows = read(
-        spark, tmp_path, of, put(tmp_path, "in/a.csv", "d,price\n45292,1\n2024-01-31,1.505e0\n,1.5e1\n")
-    )
-    assert [line for _, _, line in bad(rows)] == [2, 3]
-    spark.range(1, 2).selectExpr("1700000000000L AS t").coalesce(1).write.parquet(str(tmp_path / "made"))
-    part = next((tmp_path / "made").glob("part-*.parquet"))
-    of = dataset("in/{file}.parquet", format="parquet", schema="t timestamp")
-    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.parquet", part.read_bytes()))
-    assert [why for why, _, _ in bad(rows)] == ["bad_cast"]
-    of = dataset(**LINES, schema="price decimal(6,2)")
-    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", '{"price":1.005}\n{"price":1.50}\n'))
-    assert [line for _, _, line in bad(rows)] == [1]
-
-
 @pytest.mark.parametrize(("name", "format_"), [("in/b.csv", "csv"), ("in/b.json", "json")])
 def test_a_file_out_of_reach_is_not_set_aside(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, format_: str

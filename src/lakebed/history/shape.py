@@ -190,6 +190,8 @@ def shape_of(
     require_columns(feed, history, columns, sources, data)
     refuse_own_names(data, history, event_time.name if event_time else None)
     from_column, from_type = _valid_from(feed, history, columns, batch_time_declared=batch_time_declared)
+    if isinstance(history, Versions) and known.from_type is not None:
+        from_type = _wider_start(history, known.from_type, from_type, widened)
     shape = Shape(
         feed=feed,
         history=history,
@@ -205,6 +207,18 @@ def shape_of(
     if known.order is not None and shape.order and plain(known.order) != plain(shape.order_type):
         raise _incompatible(", ".join(shape.order), known.order, shape.order_type, "order")
     return shape
+
+
+def _wider_start(
+    history: Versions, known: DataType, arrived: DataType, widened: list[StructField]
+) -> DataType:
+    """G9 for `valid_from`, whose column need not be stored."""
+    wider, name = reconcile(known, arrived), history.own("valid_from")
+    if wider is None:
+        raise _incompatible(name, known, arrived, "column")
+    if wider != plain(known):
+        widened.append(StructField(name, wider))
+    return wider
 
 
 def _unchangeable(feed: Feed) -> set[str]:

@@ -15,8 +15,17 @@ from lakebed.history.columns import LINE, POSITION, RAW, col
 from lakebed.manifest import Dms, LandingFiles
 from lakebed.sources import encodings
 from lakebed.sources.envelopes import dms_files
-from lakebed.sources.first_bytes import first_record, has_mark, line_end, read_header, unnamed
-from lakebed.sources.reading import Reading, kept_type, load, no_rows, not_in_path, raw_text, typed_rows
+from lakebed.sources.first_bytes import blank_returns, first_record, has_mark, line_end, read_header, unnamed
+from lakebed.sources.reading import (
+    FIRST_LINE,
+    Reading,
+    kept_type,
+    load,
+    no_rows,
+    not_in_path,
+    raw_text,
+    typed_rows,
+)
 
 # RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
 CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
@@ -44,7 +53,11 @@ def csv_rows(reading: Reading) -> DataFrame:
     parted = reading.options["multiline"].lower() == "true" and "linesep" not in reading.options
     if parted:
         how["lineSep"] = line_end(reading.start)
+    above = blank_returns(reading.start) if parted and reading.options["header"].lower() == "true" else 0
+    if above:  # Spark would take the first of them for the header, and the header for a record
+        how["header"] = "false"
     frame = load(reading, texts, **how).withColumn(RAW, raw_text(names))
+    frame = frame.where(F.col(LINE) > above + FIRST_LINE) if above else frame
     frame = encodings.decoded(frame, names) if checked else frame
     frame = _without_returns(reading, frame, names) if parted else frame
     if reading.declared is None and reading.options.get("inferschema", "false").lower() == "true":

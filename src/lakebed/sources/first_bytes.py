@@ -117,6 +117,16 @@ def line_end(file: Start) -> str:
     return "\r" if b"\r" in start and b"\n" not in start else "\n"
 
 
+def blank_returns(file: Start) -> int:
+    """How many lines with nothing but a carriage return a file begins with."""
+    try:
+        with file.opened() as content:
+            lines = content.read(4096).removeprefix(codecs.BOM_UTF8).split(b"\n")
+    except (OSError, EOFError, zlib.error):
+        return 0
+    return next((place for place, line in enumerate(lines) if line != b"\r"), 0)
+
+
 def _undecodable(where: str) -> BatchError:
     return BatchError(
         "the header cannot be decoded",

@@ -22,6 +22,7 @@ from lakebed.sources.remote_folder import escaped
 # A position: the file's place in the batch, its split, the row in the split. Spark orders splits by size, not by place.
 ROW_BITS, BLOCK_BITS, BLOCK_SIZE_BITS = 31, 20, 20
 ONE_SPLIT = 2**BLOCK_SIZE_BITS
+FIRST_LINE = 2  # of the records behind a header
 
 
 @dataclass
@@ -115,7 +116,7 @@ def line_number(reading: Reading) -> Column:
     whole = reading.options.get("multiline", "false").lower() == "true" or reading.file.size < ONE_SPLIT
     if reading.source.format not in ("csv", "json", "ndjson") or not whole:
         return F.lit(None).cast("bigint")
-    first = 2 if reading.options.get("header", "false").lower() == "true" else 1
+    first = FIRST_LINE if reading.options.get("header", "false").lower() == "true" else 1
     return _row_in_partition() + F.lit(first)
 
 

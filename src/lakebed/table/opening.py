@@ -14,7 +14,7 @@ from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import FROM, ORDER, internal, same
 from lakebed.history.hashing import RECIPE
 from lakebed.history.shape import Known, Shape
-from lakebed.manifest import Log
+from lakebed.manifest import Log, Versions
 from lakebed.manifest.dataset import Files
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.manifest.partitions import Partition
@@ -162,7 +162,8 @@ def known_columns(
         names = {f.name.lower() for f in data}
         kept = tuple(f for f in order_holder if not internal(f.name) and f.name.lower() not in names)
     order = next((f.dataType for f in order_holder if f.name == ORDER), None)
-    from_type = next((f.dataType for f in order_holder if f.name == FROM), None)
+    starts = {FROM, history.own("valid_from")} if isinstance(history, Versions) else {FROM}
+    from_type = next((f.dataType for f in order_holder if f.name in starts), None)
     return Known(data, kept, order if isinstance(order, StructType) else None, from_type)
 
 
