@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
-from pyspark.sql.types import StructField
+from pyspark.sql.types import StructField, StructType
 
 from lakebed.manifest import Dataset
 from lakebed.sources import FoundFile, LocalFolder, Rows
@@ -20,6 +20,13 @@ def read(
     spark: SparkSession, root: Path, of: Dataset, *files: FoundFile, known: Sequence[StructField] = ()
 ) -> Rows:
     return read_files(spark, of, LocalFolder(root), files, known=known)
+
+
+def known(ddl: str) -> list[StructField]:
+    """The columns that a table has, for files whose types are inferred."""
+    schema = StructType.fromDDL(ddl)
+    assert isinstance(schema, StructType)
+    return list(schema)
 
 
 def in_order(rows: Rows) -> list[Row]:

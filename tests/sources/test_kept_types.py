@@ -5,16 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructField, StructType
 from tests.sources.datasets import dataset, put
-from tests.sources.reading import bad, data, names, read
-
-
-def known(ddl: str) -> list[StructField]:
-    schema = StructType.fromDDL(ddl)
-    assert isinstance(schema, StructType)
-    return list(schema)
-
+from tests.sources.reading import bad, data, known, names, read
 
 SEEN = {"inferSchema": True}
 

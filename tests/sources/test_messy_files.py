@@ -8,21 +8,14 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructField, StructType
 from tests.sources.datasets import dataset, put
-from tests.sources.reading import bad, data, in_order, names, read
+from tests.sources.reading import bad, data, in_order, known, names, read
 
 from lakebed.errors import BatchError, TransientError
 from lakebed.manifest import Dataset
 from lakebed.sources.first_bytes import Start
 
 LINES: dict[str, Any] = {"files": "in/{name}.json", "format": "ndjson"}
-
-
-def known(ddl: str) -> list[StructField]:
-    schema = StructType.fromDDL(ddl)
-    assert isinstance(schema, StructType)
-    return list(schema)
 
 
 def debezium(format_: str, **source: Any) -> Dataset:

@@ -32,9 +32,9 @@ def wide(spark: SparkSession, day: int) -> DataFrame:
     return ids.select("id", F.lit(day).alias("seq"), *texts, last.alias("the last one"))
 
 
-@pytest.mark.parametrize(("feed", "rows"), [(SNAPSHOT, 5), (UPDATES, 5)])
+@pytest.mark.parametrize("feed", [SNAPSHOT, UPDATES])
 def test_a_table_may_have_many_columns(
-    spark: SparkSession, tmp_path: Path, feed: lb.Snapshot | lb.Updates, rows: int
+    spark: SparkSession, tmp_path: Path, feed: lb.Snapshot | lb.Updates
 ) -> None:
     spark.conf.set(SETTING, "true")
     table = lb.table(spark, str(tmp_path / "wide"), feed=feed, history=lb.Versions(track_except=["seq"]))
@@ -52,6 +52,6 @@ def test_a_table_may_have_many_columns(
     Thread(target=apply, daemon=True).start()
     done.result(timeout=LONGEST)
     found = table.read()
-    assert found.count() == rows
+    assert found.count() == 5  # two of the row that changes, one of each other
     assert found.where("id = 2").count() == 2
     assert spark.conf.get(SETTING) == "true"

@@ -38,9 +38,8 @@ class Known:
     kept: tuple[StructField, ...] = ()
     order: StructType | None = None
     from_type: DataType | None = None
-    keeps: bool = (
-        False  # some event left columns out, which kept their value (F6): the option may have changed since
-    )
+    # Some event left columns out, which kept their value (F6): that option may have changed since.
+    keeps: bool = False
 
 
 @dataclass(frozen=True)
