@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -9,7 +10,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.errors import BadRowsError, BatchError, OptionsError
-from lakebed.history.columns import DELETE, FROM, IGNORED, KIND, RAW, REASON, TRUNCATE, col, internal
+from lakebed.history.columns import (
+    DELETE,
+    FILE,
+    FROM,
+    IGNORED,
+    KIND,
+    LINE,
+    RAW,
+    REASON,
+    TRUNCATE,
+    col,
+    internal,
+)
 from lakebed.history.normalise import Moment, normalise
 from lakebed.history.shape import Shape
 from lakebed.manifest.histories import AnyFeed
@@ -87,8 +100,7 @@ def refuse_bad_rows(feed: AnyFeed, rows: DataFrame, counts: dict[str, Any], wher
     if bad <= _allowed(feed, read):
         return
     names = [name for name in rows.columns if not internal(name)]
-    text = F.coalesce(F.col(RAW), F.to_json(F.struct(*[col(name) for name in names])))
-    sample = rows.where(F.col(REASON).isNotNull()).select(text).take(3)
+    sample = rows.where(F.col(REASON).isNotNull()).select(_for_people(names)).take(3)
     hint = "mend the source, or set on_bad_rows: quarantine to set such rows aside"
     if feed.on_bad_rows != "fail":
         hint = "mend the source, or raise max_bad_rows or max_bad_fraction"
@@ -100,6 +112,14 @@ def refuse_bad_rows(feed: AnyFeed, rows: DataFrame, counts: dict[str, Any], wher
         sample=[row[0] for row in sample],
         hint=hint,
     )
+
+
+def _for_people(names: Sequence[str]) -> Column:
+    """A bad row: where it came from, if that is known, and as it came, or with all its values."""
+    line = F.coalesce(F.concat(F.lit(", line "), F.col(LINE).cast("string")), F.lit(""))
+    place = F.coalesce(F.concat(F.col(FILE), line, F.lit(": ")), F.lit(""))
+    values = F.to_json(F.struct(*[col(name) for name in names]), {"ignoreNullFields": "false"})
+    return F.concat(place, F.coalesce(F.col(RAW), values))
 
 
 def _allowed(feed: AnyFeed, read: int) -> float:
