@@ -105,6 +105,16 @@ def test_a_text_stays_a_text_however_much_it_looks_like_a_number(spark: SparkSes
     assert data(rows) == [(1, "007")]
 
 
+def test_a_text_in_one_file_makes_it_a_text_in_all_files_of_a_first_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    zips = [put(tmp_path, "in/a.csv", "id,zip\n1,007\n"), put(tmp_path, "in/b.csv", "id,zip\n2,A1\n")]
+    of = dataset(options={"inferSchema": True})
+    assert data(read(spark, tmp_path, of, *zips)) == [(1, "007"), (2, "A1")]
+    prices = [put(tmp_path, "in/a.json", '{"p":1.10}\n'), put(tmp_path, "in/b.json", '{"p":"free"}\n')]
+    assert data(read(spark, tmp_path, dataset(**LINES), *prices)) == [("1.10",), ("free",)]
+
+
 def test_objects_of_json_keep_the_type_that_the_table_has(spark: SparkSession, tmp_path: Path) -> None:
     table = known("id bigint, a struct<x:bigint,y:string>")
     file = put(tmp_path, "in/a.json", '{"id":1,"a":{"x":1,"y":null}}\n{"id":2,"a":null}\n')

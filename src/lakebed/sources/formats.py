@@ -8,6 +8,7 @@ makes the row bad, never the value NULL (G5); which rows are bad is for the tabl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -34,7 +35,7 @@ from lakebed.sources.reading import BLOCK_BITS, ROW_BITS, Reading, line_number, 
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
 from lakebed.sources.spark_errors import first_sentence, is_about_access, out_of_reach, unreadable_file
-from lakebed.sources.uniting import united
+from lakebed.sources.uniting import made_texts, united
 
 
 def read_files(
@@ -67,7 +68,11 @@ def read_files(
         Reading(spark, dataset, source, folder, place, file, options, notes, known)
         for place, file in enumerate(files)
     ]
-    rows = united(_set_aside(readings, [_tried(one, unreadable) for one in readings]))
+    tried = [_tried(one, unreadable) for one in readings]
+    if texts := made_texts([one for one in tried if isinstance(one, DataFrame)]):
+        readings = [replace(one, known=[*known, *texts]) for one in readings]
+        tried = [_tried(one, unreadable) for one in readings]
+    rows = united(_set_aside(readings, tried))
     beside = {name for one in readings for name in one.in_path}
     return Rows(envelopes.unwrap(rows, dataset, beside), tuple(dict.fromkeys(notes)))
 

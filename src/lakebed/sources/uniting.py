@@ -7,7 +7,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from lakebed.history.columns import col
 from lakebed.history.types import reconcile
@@ -16,14 +16,29 @@ from lakebed.history.types import reconcile
 def united(frames: Sequence[DataFrame]) -> DataFrame:
     """All rows. Of two types the wider one is taken, else text: Spark would make a number of a text, and lose the zeros it begins
     with."""
+    kinds = _kinds(frames)
+    alike = [_cast(frame, kinds) for frame in frames]
+    return reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), alike)
+
+
+def made_texts(frames: Sequence[DataFrame]) -> list[StructField]:
+    """The columns that are texts in `united` and were something else in one of the frames: there the text it came from may be lost,
+    as 007 in a number."""
+    kinds = _kinds(frames)
+    other = (f for frame in frames for f in frame.schema if not isinstance(f.dataType, StringType))
+    names = dict.fromkeys(f.name.lower() for f in other)
+    return [StructField(name, StringType()) for name in names if isinstance(kinds[name], StringType)]
+
+
+def _kinds(frames: Sequence[DataFrame]) -> dict[str, DataType]:
+    """The type of each column, by its name in lower case, that can hold what all frames have in it."""
     kinds: dict[str, DataType] = {}
     for f in (f for frame in frames for f in frame.schema):
         known = kinds.setdefault(f.name.lower(), f.dataType)
         if known != f.dataType and not _merge(known, f.dataType):
             either = reconcile(known, f.dataType) or reconcile(f.dataType, known)
             kinds[f.name.lower()] = either or StringType()
-    alike = [_cast(frame, kinds) for frame in frames]
-    return reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), alike)
+    return kinds
 
 
 def _cast(frame: DataFrame, kinds: Mapping[str, DataType]) -> DataFrame:
