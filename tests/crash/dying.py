@@ -13,7 +13,7 @@ from tests.crash.scenario import TABLES, Scenario
 from lakebed.errors import LakebedError
 from lakebed.tables.delta import DeltaTable
 
-WRITES = ("create", "append", "replace", "remove")
+WRITES = ("create", "append", "append_again", "replace", "remove")
 
 
 class DiedError(Exception):

@@ -1,7 +1,8 @@
 """The write plan of a batch → commits, the truth first (ARCHITECTURE, decision 3).
 
 A crash before the truth's commit leaves every table as it was (rejected rows may be there already, under this batch's
-number, and are not written again). A crash after it leaves tables that lag; opening the dataset finishes them.
+number, and the next attempt at it puts its own in their place). A crash after it leaves tables that lag; opening the dataset finishes
+them.
 """
 
 from __future__ import annotations
@@ -69,10 +70,16 @@ def late_rows(late: DataFrame, moment: Moment) -> DataFrame:
     )
 
 
-def write_rejected(tables: Tables, rows: DataFrame, batch: int, attempt: str) -> None:
-    """Once per batch: another attempt's rows for this number stand."""
-    if tables.rejected.head().batch < batch:
-        tables.rejected.append(rows, Commit(batch, attempt))
+def write_rejected(tables: Tables, rows: DataFrame | None, commit: Commit) -> None:
+    """Once per batch: these rows, or none, stand for its number. What an attempt left that did not get to the truth may be of other
+    files, where that one was skipped or a file was written anew."""
+    if tables.rejected.head().batch >= commit.batch:
+        kept = tables.rejected.schema()
+        tables.rejected.append_again(
+            empty_frame(tables.target.spark, kept) if rows is None else rows, "batch", commit
+        )
+    elif rows is not None:
+        tables.rejected.append(rows, commit)
 
 
 def written_tables(tables: Tables, plan: WritePlan, *, grows: bool) -> list[str]:

@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -360,9 +361,8 @@ class Table(Reading):
             frames.append(commits.rejected_rows(bad, ctx.moment, ctx.shape.columns))
         if plan.rejected is not None and plan.counts.get("late"):
             frames.append(commits.late_rows(plan.rejected, ctx.moment))
-        if frames:
-            together = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-            commits.write_rejected(self.tables, together, ctx.moment.batch, attempt)
+        together = reduce(DataFrame.unionByName, frames) if frames else None
+        commits.write_rejected(self.tables, together, Commit(ctx.moment.batch, attempt))
 
 
 def _as_texts(rows: DataFrame, limit: int) -> tuple[str, ...]:

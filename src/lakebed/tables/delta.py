@@ -229,6 +229,13 @@ class DeltaTable:
         writer = writer_in_files(rows, self.files).mode("append")
         return self._write(writer.options(**_table_properties(rows.columns)), commit)
 
+    def append_again(self, rows: DataFrame, batch_column: str, commit: Commit) -> Head:
+        """Put these rows, or none, in the place of those that an earlier attempt at the batch appended; a crash leaves the one or the
+        other. Delta knows the batch's number already and would skip this commit, so it carries a mark of its own."""
+        writer = writer_in_files(rows, self.files).mode("overwrite")
+        writer = writer.option("replaceWhere", f"{quote_ident(batch_column)} = {commit.batch}")
+        return self._write(writer, commit, app=f"{_APP}-{commit.attempt}")
+
     def replace(self, rows: DataFrame, on: str, commit: Commit) -> Head:
         """Remove the rows of the table (alias `TABLE`) for which `on` holds for a row of `rows` (alias `ROWS`), and add `rows`.
 
@@ -240,10 +247,10 @@ class DeltaTable:
         with setting(self.spark, _MATERIALIZE, "none"):  # staged rows need no second copy
             return self._write(writer, commit)
 
-    def _write(self, writer: DataFrameWriter, commit: Commit) -> Head:
+    def _write(self, writer: DataFrameWriter, commit: Commit, app: str = _APP) -> Head:
         writer = (
             writer.format("delta")
-            .option("txnAppId", _APP)
+            .option("txnAppId", app)
             .option("txnVersion", commit.batch)
             .option("userMetadata", commit.metadata())
             .option("mergeSchema", "true")
