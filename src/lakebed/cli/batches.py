@@ -114,7 +114,7 @@ def _status_line(one: dict[str, Any]) -> list[str]:
         one["last_batch"],
         one["last_system_time"],
         *counted_rows,
-        len(one["waiting"]),
+        one["trouble"] or len(one["waiting"]),
         run,
     ]
     return ["" if value is None else cell(value) for value in values]

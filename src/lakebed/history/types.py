@@ -31,9 +31,13 @@ _AS_TEXT = (*_INTEGERS, DecimalType, FloatType, DoubleType, BooleanType, DateTyp
 
 def reconcile(table: DataType, incoming: DataType) -> DataType | None:
     """The table's type from now on: its own, where `incoming` upcasts to it; `incoming`, where the table's widens to it
-    within its family; None where neither holds."""
+    within its family; None where neither holds. What has no type, as it has no value, fits any."""
+    if isinstance(table, NullType):
+        return plain(incoming)
+    if isinstance(incoming, NullType):
+        return plain(table)
     table, incoming = plain(table), plain(incoming)
-    if table == incoming or isinstance(incoming, NullType) or _upcasts(incoming, table):
+    if table == incoming or _upcasts(incoming, table):
         return table
     same_family = _family(table) is not None and _family(table) == _family(incoming)
     return incoming if same_family and _upcasts(table, incoming) else None

@@ -18,7 +18,7 @@ from lakebed.control import RunState, open_store
 from lakebed.errors import BatchError, LakebedError, SetupError, TransientError
 from lakebed.manifest import Project
 from lakebed.runner.leases import Lease
-from lakebed.runner.planning import plan_next, renew_plan, take_over_plans
+from lakebed.runner.planning import check_plan, plan_next, renew_plan, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
 from lakebed.runner.work import Clock, Edges, Work, system_clock
 from lakebed.sources.spark_errors import first_sentence, is_gone, is_spark_error
@@ -41,7 +41,7 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
     if work.table.last_batch >= plan.number:  # 3. the table tells what is applied, not the store
         report: dict[str, Any] = {"batch": plan.number, "already_applied": True}
     else:
-        work.source.check(inputs)
+        check_plan(work, plan)
         lease.check()
         with work.source.errors():
             rows = work.read(inputs)  # 4. inputs → rows

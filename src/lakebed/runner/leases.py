@@ -83,6 +83,8 @@ def _has_died(holder: str) -> bool:
     number = rest.partition("/")[0]
     if host != socket.gethostname() or not number.isdigit():
         return False
+    if int(number) == os.getpid():  # a container that was started again has the same name and numbers
+        return not holder.startswith(f"{_HERE}/")
     try:
         os.kill(int(number), 0)
     except ProcessLookupError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakebed.control import Batch, BatchPlan, Input
-from lakebed.errors import ConflictError, TableError
+from lakebed.errors import BatchError, ConflictError, TableError
 from lakebed.runner.work import Work
 from lakebed.sources import Input as Found
 
@@ -67,6 +67,21 @@ def _refuse_unknown_batches(work: Work, number: int) -> None:
         where=work.name,
         hint=f"if the control store was lost, `lakebed recover` makes it again from the plans in {work.plans.place}; if those are lost, "
         "restore them; if something else writes this table, name another dataset",
+    )
+
+
+def check_plan(work: Work, plan: BatchPlan) -> None:
+    """Refuse a plan that a run before left, where its inputs are no longer those, or where the manifest of now would make another
+    batch of them. It is not planned anew without being asked: that run's Spark may still be committing it."""
+    inputs = work.inputs_of(plan)
+    work.source.check(inputs)
+    if work.source.next_batch(inputs) == inputs and work.source.event_time(inputs) == plan.event_time:
+        return
+    raise BatchError(
+        f"by the manifest of now, the files of batch {plan.number} would be another batch, or have another time, than planned",
+        code="input_changed",
+        where=work.name,
+        hint=f"let the batch be planned anew: `lakebed retry {work.name}`; or put back what the manifest said",
     )
 
 

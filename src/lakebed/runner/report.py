@@ -75,13 +75,15 @@ class RunOutcome:
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """Where a dataset stands, told without Spark. `waiting` are files that no finished batch has."""
+    """Where a dataset stands, told without Spark. `waiting` are files that no finished batch has; `trouble` says why they are not
+    known."""
 
     dataset: str
     last_batch: Batch | None = None
     open_batch: Batch | None = None
     waiting: tuple[str, ...] = ()
     last_run: Run | None = None
+    trouble: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         last, run = self.last_batch, self.last_run
@@ -91,6 +93,7 @@ class DatasetStatus:
             "last_system_time": last.plan.system_time.isoformat() if last else None,
             "open_batch": self.open_batch.number if self.open_batch else None,
             "waiting": list(self.waiting),
+            "trouble": self.trouble,
             "last_run": {"state": run.state, "started_at": run.started_at.isoformat(), "error": run.error}
             if run
             else None,

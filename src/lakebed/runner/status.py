@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lakebed.control import ControlStore, open_store
+from lakebed.errors import LakebedError, SetupError
 from lakebed.manifest import Dataset, Project
 from lakebed.runner.ingest import ours
 from lakebed.runner.report import DatasetStatus
@@ -38,8 +39,18 @@ def anything_new(project: Project, *, spark: Start | None = None) -> list[str]:
         return [
             dataset.name
             for dataset in project.datasets
-            if store.failure(dataset.name) is None and pending_files(project, dataset, store, spark=spark)
+            if store.failure(dataset.name) is None and _may_have_new(project, dataset, store, spark)
         ]
+
+
+def _may_have_new(project: Project, dataset: Dataset, store: ControlStore, spark: Start | None) -> bool:
+    """Also where its source cannot be looked at: a run tells why, and the other datasets go on."""
+    try:
+        return bool(pending_files(project, dataset, store, spark=spark))
+    except SetupError:
+        raise
+    except LakebedError:
+        return True
 
 
 def status(project: Project) -> list[DatasetStatus]:
@@ -48,10 +59,16 @@ def status(project: Project) -> list[DatasetStatus]:
 
 
 def _status(project: Project, dataset: Dataset, store: ControlStore) -> DatasetStatus:
+    waiting, trouble = tuple[str, ...](), None
+    try:
+        waiting = tuple(pending_files(project, dataset, store))
+    except LakebedError as error:
+        trouble = error.what
     return DatasetStatus(
         dataset=dataset.name,
         last_batch=store.last_done(dataset.name),
         open_batch=store.open_batch(dataset.name),
-        waiting=tuple(pending_files(project, dataset, store)),
+        waiting=waiting,
         last_run=store.last_run(dataset.name),
+        trouble=trouble,
     )

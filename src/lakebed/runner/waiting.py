@@ -12,6 +12,7 @@ from lakebed.errors import BatchError, TableError
 from lakebed.manifest import Project
 from lakebed.runner.ingest import ours
 from lakebed.runner.leases import Lease
+from lakebed.runner.planning import check_plan
 from lakebed.runner.work import Edges, Work
 
 Start = Callable[[], Any]
@@ -20,7 +21,8 @@ Start = Callable[[], Any]
 def retry(project: Project, name: str, *, spark: Start, edges: Edges | None = None) -> int | None:
     """Let the next run try the open batch of a dataset again; gives its number, None if no batch waits.
 
-    As it was planned; or, where its files have changed or are gone, planned anew, its number free again (G1). Refused
+    As it was planned; or, where its files have changed, are gone or have become more, or the manifest would make another batch of
+    them, planned anew, its number free again (G1). Refused
     where the table holds the batch, and while another run is at work on the dataset.
     """
     with _alone(project, name, spark, edges) as (work, batch):
@@ -61,7 +63,7 @@ def _alone(
 
 def _as_planned(work: Work, batch: Batch) -> bool:
     try:
-        work.source.check(work.inputs_of(batch.plan))
+        check_plan(work, batch.plan)
     except BatchError:
         return False
     return True

@@ -116,8 +116,10 @@ class Work:
         return [self.source.input(**one.as_dict()) for one in plan.inputs]
 
     def reopen(self) -> None:
-        """Forget the opened table: the next use opens it anew."""
+        """Forget the opened table and the backlog: the next use opens and looks anew. What was taken out of the backlog may be in no
+        plan yet."""
         self.__dict__.pop("table", None)
+        self.backlog = []
 
     def told(self) -> tuple[str, ...]:
         """The notes so far, each told once."""

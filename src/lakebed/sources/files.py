@@ -47,7 +47,8 @@ class FileSource:
         """All files that fit the dataset's pattern, sorted by path."""
         pattern, marker = self.options.pattern, self.options.wait_for
         start = f"{pattern.folder}/" if pattern.folder else ""
-        found, near_misses, marked = list[FoundFile](), list[str](), dict[str, bool]()
+        found, waiting = list[FoundFile](), list[FoundFile]()
+        near_misses, marked = list[str](), dict[str, bool]()
         for file in self.folder.walk(start):
             if marker is not None and file.path.rpartition("/")[2] == marker:
                 continue
@@ -61,8 +62,11 @@ class FileSource:
             place = file.path.rpartition("/")[0]
             if marker is not None and place not in marked:
                 marked[place] = self.folder.has(f"{place}/{marker}" if place else marker)
-            if marked.get(place, True):
-                found.append(file)
+            (found if marked.get(place, True) else waiting).append(file)
+        # A snapshot over several folders is complete when each of them is.
+        growing = {snapshot_of(self.dataset, one.path) for one in waiting} - {None}
+        if growing:
+            found = [one for one in found if snapshot_of(self.dataset, one.path) not in growing]
         self._near_misses, self._there = sorted(near_misses), sorted(found)
         return self._there
 
@@ -127,13 +131,21 @@ class FileSource:
         for planned in batch:
             if now.get(planned.path) == planned:
                 continue
-            why = "has changed" if planned.path in now else "is gone"
-            raise BatchError(
-                f"the file {planned.path} {why} since its batch was planned",
-                code="input_changed",
-                where=self.dataset.name,
-                hint="put the planned file back; or, if the new one shall be taken instead, plan the batch again",
-            )
+            raise self._changed(planned.path, "has changed" if planned.path in now else "is gone")
+        snapshot = snapshot_of(self.dataset, batch[0].path)
+        if snapshot is None:
+            return
+        for one in self.find():
+            if one.path not in now and snapshot_of(self.dataset, one.path) == snapshot:
+                raise self._changed(one.path, "has come to its snapshot")
+
+    def _changed(self, path: str, how: str) -> BatchError:
+        return BatchError(
+            f"the file {path} {how} since its batch was planned",
+            code="input_changed",
+            where=self.dataset.name,
+            hint=f"put back what was planned; or let the batch be planned anew: `lakebed retry {self.dataset.name}`",
+        )
 
     def read(
         self, spark: SparkSession, batch: Sequence[FoundFile], known: Sequence[StructField] = ()

@@ -69,7 +69,7 @@ class Start:
         text = self.spark.read.option("lineSep", "\n").text(escaped(self.address))
         line = F.substring(F.col("value").cast("binary"), 1, _LONGEST_LINE)
         try:
-            return b"".join(bytes(row[0]) + b"\n" for row in text.select(line).take(_LINES))
+            return b"\n".join(bytes(row[0]) for row in text.select(line).take(_LINES))
         except (PySparkException, Py4JError) as error:
             if is_about_access(error):
                 raise OSError(errno.EIO, first_sentence(error)) from error
@@ -114,7 +114,8 @@ def line_end(file: Start) -> str:
             start = content.read(_LONGEST_LINE)
     except (OSError, EOFError, zlib.error):  # cut off: Spark will tell how far it can be read
         start = b""
-    return "\r" if b"\r" in start and b"\n" not in start else "\n"
+    inside = start.rstrip(b"\r")  # the last one may belong to a line feed that Spark has left out
+    return "\r" if b"\r" in inside and b"\n" not in inside else "\n"
 
 
 def blank_returns(file: Start) -> int:

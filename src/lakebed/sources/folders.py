@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from lakebed.errors import ManifestError
+from lakebed.errors import ManifestError, TransientError
+
+_OF_THE_DISK = "lost+found"  # where a file system keeps its own; nobody may look into it
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -113,14 +115,16 @@ class LocalFolder:
 
 def _walk(root: Path, folder: str) -> Iterator[FoundFile]:
     place = root / folder
-    if not place.is_dir() or not place.resolve().is_relative_to(root):
-        return
     try:
+        if not place.is_dir() or not place.resolve().is_relative_to(root):
+            return
         entries = list(os.scandir(place))
-    except (FileNotFoundError, PermissionError):  # gone since; or nothing for us
+    except FileNotFoundError:  # gone since
         return
+    except OSError as error:
+        raise _out_of_reach(folder, error) from error
     for entry in entries:
-        if unfinished(entry.name):
+        if unfinished(entry.name) or entry.name == _OF_THE_DISK:
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(root, f"{folder}{entry.name}/")
@@ -137,4 +141,16 @@ def _file(root: Path, folder: str, entry: os.DirEntry[str]) -> FoundFile | None:
         status = entry.stat()
     except FileNotFoundError:  # gone since the folder was read
         return None
+    except OSError as error:
+        raise _out_of_reach(f"{folder}{entry.name}", error) from error
     return FoundFile(f"{folder}{entry.name}", status.st_size, status.st_mtime_ns)
+
+
+def _out_of_reach(path: str, error: OSError) -> TransientError:
+    """What cannot be looked at is not empty: taken for that, its files would read as not there."""
+    return TransientError(
+        f"{path or 'the landing folder'} cannot be looked into: {error.strerror or error}",
+        code="out_of_reach",
+        where=path,
+        hint="may lakebed list and read it? Then run again; or let source.files name another folder",
+    )

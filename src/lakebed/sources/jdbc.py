@@ -79,7 +79,6 @@ class JdbcSource:
         return list(new)
 
     def next_batch(self, ready: Sequence[Asked]) -> list[Asked]:
-        self._asked = self._asked or bool(ready)
         return list(ready[:1])
 
     def event_time(self, batch: Sequence[Asked]) -> datetime | None:  # noqa: ARG002 - it is the batch's own
