@@ -46,6 +46,8 @@ def type_of(name: str) -> DataType:
         ("string", "double", "string"),
         ("string", "timestamp", None),  # as text it depends on the session's zone
         ("boolean", "string", None),
+        ("date", "void", "date"),  # no value has no type
+        ("void", "bigint", "bigint"),
         ("timestamp", "date", "timestamp"),
         ("array<bigint>", "array<int>", "array<bigint>"),
         ("array<int>", "array<string>", None),

@@ -161,6 +161,9 @@ def test_a_run_asks_once_and_every_so_often_if_that_is_said() -> None:
     source = JdbcSource(dataset("jdbc:postgresql://db/x"), no_spark)
     assert new(source, None, asked=False) == []
     assert [one.path for one in new(source, now)] == ["jdbc/people"]
+    asked = new(source, now)  # once more: the plan of the first may not have been kept
+    with pytest.raises(AttributeError):
+        source.read(None, asked)  # type: ignore[arg-type]  # whatever became of it
     assert new(source, now) == []
     hourly = dataset("jdbc:postgresql://db/x", every="1h")
     assert new(JdbcSource(hourly, no_spark), now - timedelta(minutes=59)) == []

@@ -12,6 +12,9 @@ from pyspark.sql import SparkSession
 from tests.sources.datasets import dataset, put
 from tests.sources.reading import bad, data, names, read
 
+from lakebed.sources.formats import read_files
+from lakebed.sources.remote_folder import RemoteFolder
+
 FILES = {
     "a line edited on another system": "id,name\n1,x\r\n2,y\r\n",
     "all lines with a return": "id,name\r\n1,x\r\n2,\r\n",
@@ -37,6 +40,13 @@ def test_records_are_those_that_python_reads(spark: SparkSession, tmp_path: Path
     rows = read(spark, tmp_path, dataset(), put(tmp_path, "in/a.csv", text.encode()))
     assert (names(rows), data(rows)) == by_python(text)
     assert bad(rows) == []
+
+
+@pytest.mark.parametrize("text", ["id,name\r1,x\r2,y\r", "id,name\r\n1,x\r\n2,y\r\n", "id,name\r\n"])
+def test_lines_end_as_well_where_only_spark_can_look(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    file = put(tmp_path, "in/a.csv", text.encode())
+    rows = read_files(spark, dataset(), RemoteFolder(tmp_path.as_uri(), lambda: spark), [file])
+    assert (names(rows), data(rows)) == by_python(text)
 
 
 def test_a_null_of_ones_own_is_known_before_a_return(spark: SparkSession, tmp_path: Path) -> None:

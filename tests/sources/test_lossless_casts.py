@@ -54,3 +54,19 @@ def test_G5_numbers_are_no_days_and_milliseconds_no_seconds(spark: SparkSession,
     of = dataset("in/{name}.json", format="ndjson", schema="price decimal(6,2)")
     rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", '{"price":1.005}\n{"price":1.50}\n'))
     assert [line for _, _, line in bad(rows)] == [1]
+
+
+def test_fields_of_objects_are_taken_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    """As columns are, in whatever order a file has them; Spark casts by place."""
+    columns = "id int, a struct<zip:string,City:string>, l array<struct<y:int,x:int>>, m map<string,struct<y:int,x:int>>"
+    values = [(1, ("01234", "Bern"), [(2, 1)], {"k": (2, 1)}), (2, None, None, None)]
+    spark.createDataFrame(values, columns).coalesce(1).write.parquet(str(tmp_path / "made"))
+    part = next((tmp_path / "made").glob("part-*.parquet"))
+    of = dataset(
+        "in/{file}.parquet",
+        format="parquet",
+        schema="id int, a struct<city:string,zip:string,street:string>, l array<struct<x:bigint,y:int>>, m map<string,struct<x:int,y:int>>",
+    )
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.parquet", part.read_bytes()))
+    assert data(rows) == [(1, ("Bern", "01234", None), [(1, 2)], {"k": (1, 2)}), (2, None, None, None)]
+    assert bad(rows) == []

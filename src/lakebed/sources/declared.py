@@ -9,10 +9,12 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
     DataType,
     DateType,
     DecimalType,
     IntegralType,
+    MapType,
     NumericType,
     StringType,
     StructField,
@@ -92,7 +94,7 @@ def _cast(reader: Reader, value: Column, arrived: DataType, wanted: DataType) ->
 
 
 def _fitting(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
-    fitting = value.try_cast(wanted)
+    fitting = _by_name(value, arrived, wanted).try_cast(wanted)
     if not isinstance(arrived, StringType):
         exact = isinstance(arrived, NumericType) and isinstance(wanted, (IntegralType, DecimalType))
         return F.when(fitting.try_cast(arrived).eqNullSafe(value), fitting) if exact else fitting
@@ -108,6 +110,26 @@ def _fitting(reader: Reader, value: Column, arrived: DataType, wanted: DataType)
         changed = value.rlike("[eE]") & (fitting.cast("double") != value.try_cast("double"))
         return F.when(~(rounded | changed), fitting)
     return fitting
+
+
+def _by_name(value: Column, arrived: DataType, wanted: DataType) -> Column:
+    """The value with the fields of its objects in the order of `wanted`, since Spark casts them by place; one that is not there is
+    NULL."""
+    if isinstance(arrived, StructType) and isinstance(wanted, StructType):
+        inside = {f.name: f.dataType for f in arrived}
+        fields = [
+            F.lit(None).cast(f.dataType)
+            if (name := find(f.name, inside)) is None
+            else _by_name(value.getField(name), inside[name], f.dataType)
+            for f in wanted
+        ]
+        named = [field.alias(f.name) for field, f in zip(fields, wanted, strict=True)]
+        return F.when(value.isNotNull(), F.struct(*named))
+    if isinstance(arrived, ArrayType) and isinstance(wanted, ArrayType):
+        return F.transform(value, lambda one: _by_name(one, arrived.elementType, wanted.elementType))
+    if isinstance(arrived, MapType) and isinstance(wanted, MapType):
+        return F.transform_values(value, lambda _, one: _by_name(one, arrived.valueType, wanted.valueType))
+    return value
 
 
 def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:
