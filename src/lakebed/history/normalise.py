@@ -114,11 +114,10 @@ def normalise(rows: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
 def _with_missing(rows: DataFrame, shape: Shape) -> DataFrame:
     """G9: what the table knows and the batch lacks is NULL, also for conditions (F5); so is what is used and not stored."""
     given = {name.lower() for name in rows.columns}
-    missing: dict[str, Column] = {
-        name: F.lit(None) for name in shape.feed.except_columns if name.lower() not in given
-    }
-    known = (f for f in shape.columns if f.name.lower() not in given)
-    missing |= {f.name: F.lit(None).cast(f.dataType) for f in known}
+    known = [f for f in shape.columns if f.name.lower() not in given]
+    missing: dict[str, Column] = {f.name: F.lit(None).cast(f.dataType) for f in known}
+    there = given | {f.name.lower() for f in known}
+    missing |= {name: F.lit(None) for name in shape.feed.except_columns if name.lower() not in there}
     return rows.withColumns(missing) if missing else rows
 
 

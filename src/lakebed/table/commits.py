@@ -83,7 +83,7 @@ def write_rejected(tables: Tables, rows: DataFrame | None, commit: Commit) -> No
 
 
 def written_tables(tables: Tables, plan: WritePlan, *, grows: bool) -> list[str]:
-    """Which tables a batch writes besides the truth. `grows`: it brings a new column, which the table gets in any case (G9)."""
+    """Which tables a batch writes besides the truth. `grows`: it brings a new column or a wider type, which the table gets in any case (G9)."""
     named = {"heads": plan.heads, "state": plan.state}
     names = [name for name, rows in named.items() if rows is not None and not rows.is_empty]
     if tables.truth != "target" and (

@@ -24,6 +24,7 @@ from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.manifest.partitions import Partition, partitions_of
 from lakebed.table import commits
 from lakebed.table.context import Before, Context
+from lakebed.table.evolving import evolve
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
 from lakebed.table.partitions import made_columns, partition_columns, partition_names, refuse_made
 from lakebed.table.planning import Planned, planned
@@ -269,15 +270,11 @@ class Table(Reading):
             raise
 
     def _ensure_target(self, book: Book, shape: Shape, *, timed: bool) -> str:
-        """The table exists and can take this batch's columns; gives its location."""
+        """The table exists; gives its location."""
         target = self.tables.target
         schema = commits.target_schema(shape)
         self._check_files(schema.fieldNames())
         if book.exists and not book.replaceable:
-            if shape.widened or len(shape.columns) > len(book.known.data) + len(book.known.kept):
-                names = [f.name for f in shape.columns]
-                for name in {"target", "journal", "state"} & set(book.versions):
-                    self.tables.named(name).evolve(names, widens=bool(shape.widened))
             return book.location
         target.create(
             schema,
@@ -313,9 +310,9 @@ class Table(Reading):
         moment, shape = ctx.moment, ctx.shape
         report = self._report(found)
         attempt = uuid.uuid4().hex
-        self._write_rejected(found, attempt)
         first = book.last_batch == 0
-        grows = not first and len(shape.data) > len(book.known.data)
+        grows = not first and evolve(self.tables, book, shape)
+        self._write_rejected(found, attempt)
         writes = commits.written_tables(self.tables, plan, grows=grows)
         facts = commits.facts_of(
             moment,

@@ -147,7 +147,8 @@ def _known(
 def known_columns(
     tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Sequence[Partition]
 ) -> Known:
-    """The stored columns of the table, and those that only its journal has."""
+    """The stored columns of the table, and those that only its journal has. Where there is a journal, it tells types and new columns
+    first: a batch that changes no row of the table does not change its schema either."""
     schema = tables.target.schema()
     own = {history.own(name).lower() for name in own_columns(history)}
     own |= {one.name.lower() for one in partitions if one.is_made}
@@ -159,8 +160,11 @@ def known_columns(
     order_holder = schema
     if tables.truth == "journal":
         order_holder = tables.journal.schema()
-        names = {f.name.lower() for f in data}
-        kept = tuple(f for f in order_holder if not internal(f.name) and f.name.lower() not in names)
+        excepted = {name.lower() for name in feed.except_columns}
+        journaled = {f.name.lower(): f for f in order_holder if not internal(f.name)}
+        newest = [StructField(f.name, journaled.pop(f.name.lower(), f).dataType) for f in data]
+        data = (*newest, *(f for name, f in journaled.items() if name not in excepted))
+        kept = tuple(f for name, f in journaled.items() if name in excepted)
     order = next((f.dataType for f in order_holder if f.name == ORDER), None)
     starts = {FROM, history.own("valid_from")} if isinstance(history, Versions) else {FROM}
     from_type = next((f.dataType for f in order_holder if f.name in starts), None)

@@ -42,6 +42,8 @@ def _finish(tables: Tables, book: Book, feed: AnyFeed, history: AnyHistory, lagg
     event_time = dt.datetime.fromisoformat(facts["event_time"]) if facts["event_time"] else None
     moment = Moment(book.last_batch, dt.datetime.fromisoformat(facts["system_time"]), event_time)
     incoming = StructType([*book.known.data, *book.known.kept])
+    if feed.on_missing_column == "fail":  # it was judged when it came; what is not stored is missing here
+        feed = feed.model_copy(update={"on_missing_column": "null"})
     shape = shape_of(incoming, feed, history, book.known, batch_time_declared=bool(book.timed))
     staging = Staging.beside(tables.target.spark, book.location)
     truth = tables.named(tables.truth).read()

@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
@@ -167,7 +167,7 @@ class DeltaTable:
         holds no batch yet.
         """
         properties = {
-            **_table_properties(schema.fieldNames()),
+            **_table_properties(schema),
             SETTINGS: json.dumps(settings or {}, sort_keys=True),
         }
         columns = ", ".join(f"{quote_ident(f.name)} {ddl(f.dataType)}" for f in schema)
@@ -209,10 +209,10 @@ class DeltaTable:
             hint="choose another place for the dataset, or move those files away",
         )
 
-    def evolve(self, columns: Sequence[str], *, widens: bool) -> None:
-        """Turn on the table features that these new columns or wider types need; nothing where none is needed."""
+    def evolve(self, new: Sequence[StructField], *, widens: bool) -> None:
+        """Turn on the table features that these new columns, or wider types, need; nothing where none is needed."""
         wanted: dict[str, str] = {}
-        if any(_ODD & set(name) for name in columns):
+        if any(map(_is_odd, new)):
             wanted["delta.columnMapping.mode"] = "name"
         if widens:
             wanted["delta.enableTypeWidening"] = "true"
@@ -227,7 +227,7 @@ class DeltaTable:
         if not self.place.is_path and not self.exists():
             self.create(rows.schema)
         writer = writer_in_files(rows, self.files).mode("append")
-        return self._write(writer.options(**_table_properties(rows.columns)), commit)
+        return self._write(writer.options(**_table_properties(rows.schema)), commit)
 
     def append_again(self, rows: DataFrame, batch_column: str, commit: Commit) -> Head:
         """Put these rows, or none, in the place of those that an earlier attempt at the batch appended; a crash leaves the one or the
@@ -341,12 +341,26 @@ def _is_missing(error: AnalysisException) -> bool:
     )
 
 
-def _table_properties(columns: Sequence[str]) -> dict[str, str]:
+def _is_odd(column: StructField) -> bool:
+    """Whether Delta stores the column only under another name, for its own or one inside it."""
+    kinds, odd = [column.dataType], bool(_ODD & set(column.name))
+    while kinds and not odd:
+        kind = kinds.pop()
+        if isinstance(kind, StructType):
+            odd = any(map(_is_odd, kind))
+        elif isinstance(kind, ArrayType):
+            kinds.append(kind.elementType)
+        elif isinstance(kind, MapType):
+            kinds += [kind.keyType, kind.valueType]
+    return odd
+
+
+def _table_properties(schema: StructType) -> dict[str, str]:
     properties = {
         "delta.enableDeletionVectors": "true",
         "delta.logRetentionDuration": _LONG,
     }
-    if any(_ODD & set(name) for name in columns):
+    if any(map(_is_odd, schema)):
         properties["delta.columnMapping.mode"] = "name"
     return properties
 
