@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import lakebed as lb
+from lakebed.errors import ConflictError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,3 +43,28 @@ def test_G1_a_stream_is_applied_once_also_when_its_checkpoint_is_lost(
     shutil.rmtree(tmp_path / "checkpoint")  # a new name makes it a new stream
     drain(spark, tmp_path, opened().stream("again"))
     assert (ids(), opened().last_batch) == ([1, 1], 2)
+
+
+def test_G1_a_stream_that_another_writer_overtakes_fails_and_loses_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def opened() -> lb.Table:
+        return lb.table(spark, str(tmp_path / "t"), feed=lb.Append(), history=lb.Log())
+
+    def overtaken_by(stream: str, batch_id: int) -> Callable[[], dt.datetime]:
+        """A clock that is asked once the number is chosen: another writer takes it in that moment."""
+
+        def now() -> dt.datetime:
+            opened().stream(stream)(spark.range(1), batch_id)
+            return dt.datetime.now(dt.UTC)
+
+        return now
+
+    mine = spark.range(7, 8)
+    with pytest.raises(ConflictError, match="batch 4 of the stream 'mine'"):
+        opened().stream("mine", overtaken_by("other", 0))(mine, 4)
+    assert [row.id for row in opened().read().collect()] == [0]
+    opened().stream("mine")(mine, 4)
+    # Where the other writer was the same stream, its rows are there.
+    opened().stream("mine", overtaken_by("mine", 5))(spark.range(1), 5)
+    assert [row.id for row in opened().read().orderBy("offset").collect()] == [0, 7, 0]

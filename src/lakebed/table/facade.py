@@ -33,7 +33,7 @@ from lakebed.table.report import BatchReport, Preview
 from lakebed.table.rolling_forward import before_at, rolled_forward
 from lakebed.table.validation import refuse_conditions
 from lakebed.tables.ahead import reading_ahead
-from lakebed.tables.delta import Commit
+from lakebed.tables.delta import Commit, overtaken
 from lakebed.tables.place import Place
 from lakebed.tables.settings import wide_rows
 from lakebed.tables.staging import Staging
@@ -205,17 +205,24 @@ class Table(Reading):
         """A `foreachBatch` function for the stream of this name: `stream.writeStream.foreachBatch(t.stream("orders"))`.
 
         The stream's own numbers start again with a new checkpoint, so they are kept beside the batch's number in the
-        commit: a pair that is known is not applied again. A new checkpoint needs a new name.
+        commit: a pair that is known is not applied again. A new checkpoint needs a new name. Where another writer takes the
+        batch's number first, a `ConflictError` ends the query before its checkpoint moves on: started again, it applies the rows.
         """
+
+        def applied(book: Book, batch_id: int) -> bool:
+            return batch_id <= int(book.facts.get("streams", {}).get(name, -1))
 
         def apply_once(df: DataFrame, batch_id: int) -> None:
             book = self._open()
-            if batch_id <= book.facts.get("streams", {}).get(name, -1):
+            if applied(book, batch_id):
                 return
             last = book.facts.get("system_time")
             now = clock()
             system_time = max(now, dt.datetime.fromisoformat(last)) if last else now
-            self._apply(df, Moment(book.last_batch + 1, system_time), inputs=(), streams={name: batch_id})
+            moment = Moment(book.last_batch + 1, system_time)
+            report = self._apply(df, moment, inputs=(), streams={name: batch_id})
+            if report.already_applied and not applied(self._open(), batch_id):
+                raise overtaken(self.place, f"batch {batch_id} of the stream {name!r} was being applied")
 
         return apply_once
 

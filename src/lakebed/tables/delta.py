@@ -201,7 +201,7 @@ class DeltaTable:
         if not any(mark in condition for mark in ("ALREADY_EXISTS", "NON_EMPTY_LOCATION")):
             return error
         if self.properties() is not None:
-            return _overtaken(self.place, "this one was about to make it")
+            return overtaken(self.place, "this one was about to make it")
         return TableError(
             "the folder holds other files, and no Delta table",
             code="foreign_table",
@@ -289,10 +289,11 @@ class DeltaTable:
             return head
         if failure is not None and not is_conflict(failure):
             raise failure
-        raise _overtaken(self.place, f"batch {commit.batch} was being applied") from failure
+        raise overtaken(self.place, f"batch {commit.batch} was being applied") from failure
 
 
-def _overtaken(place: Place, meanwhile: str) -> ConflictError:
+def overtaken(place: Place, meanwhile: str) -> ConflictError:
+    """The error of the slower of two writers."""
     return ConflictError(
         f"another writer changed the table while {meanwhile}",
         where=place.text,
