@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakebed.tables.settings import setting
+from lakebed.tables.settings import like, setting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,3 +35,15 @@ def test_the_last_who_needs_a_setting_gives_it_back(spark: SparkSession) -> None
     assert spark.conf.get(NAME) == "false"
     other.__exit__(None, None, None)
     assert spark.conf.get(NAME) == was
+
+
+def test_a_session_like_another_has_its_settings_as_they_are_now(spark: SparkSession) -> None:
+    own = "spark.hadoop.of.a.user"  # a name that Spark does not know
+    spark.conf.set(NAME, "false")
+    spark.conf.set(own, "1")
+    try:
+        other = like(spark)
+    finally:
+        spark.conf.unset(NAME)
+        spark.conf.unset(own)
+    assert (other.conf.get(NAME), other.conf.get(own)) == ("false", "1")

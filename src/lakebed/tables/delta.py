@@ -26,7 +26,7 @@ from lakebed.manifest.dataset import Files
 from lakebed.tables.commit_log import Partitions, local_log, newest_commits, told_by, touched_partitions
 from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
-from lakebed.tables.settings import setting
+from lakebed.tables.settings import like, setting
 
 SETTINGS = "lakebed.settings"
 _APP = "lakebed"
@@ -266,7 +266,7 @@ class DeltaTable:
 
     def remove(self, staged: str, columns: Sequence[str], where: str, commit: Commit) -> Head:
         """Remove the rows whose `columns` occur in the Parquet files at `staged`, in one commit."""
-        session = self.spark.newSession()
+        session = like(self.spark)
         session.conf.set("spark.databricks.delta.write.txnAppId", _APP)
         session.conf.set("spark.databricks.delta.write.txnVersion", str(commit.batch))
         session.conf.set("spark.databricks.delta.commitInfo.userMetadata", commit.metadata())

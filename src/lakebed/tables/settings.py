@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 _relying: Counter[tuple[int, str]] = Counter()  # how many rely on a setting of a session
@@ -34,6 +35,19 @@ def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
                     spark.conf.unset(name)
                 else:
                     spark.conf.set(name, before)
+
+
+def like(spark: SparkSession) -> SparkSession:
+    """A session of its own, with the settings of this one and its place in the catalog: a name means the same table in both."""
+    own = spark.newSession()
+    before = own.conf.getAll
+    for name, value in spark.conf.getAll.items():
+        if before.get(name) != value:
+            with suppress(AnalysisException):  # a static one, which is the same in all sessions
+                own.conf.set(name, value)
+    own.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
+    own.catalog.setCurrentDatabase(spark.catalog.currentDatabase())
+    return own
 
 
 @contextmanager
