@@ -94,6 +94,23 @@ def test_G12_partitions_that_cannot_be_are_refused(
     assert not (tmp_path / "t").exists()
 
 
+@pytest.mark.parametrize("act", ["apply", "preview"])
+def test_G12_a_column_that_the_table_does_not_get_is_no_partition(
+    spark: SparkSession, tmp_path: Path, act: str
+) -> None:
+    def refused(partition: Any) -> str:
+        feed = lb.Append(except_columns=["left_out"])
+        table = lb.table(spark, str(tmp_path / "t"), feed=feed, history=lb.Log(), partition_by=[partition])
+        with pytest.raises(lb.LakebedError, match="batch 1: partition_by") as error:
+            getattr(table, act)(spark.range(1).selectExpr("id", "id AS left_out"), batch=1, system_time=DAY)
+        return error.value.code
+
+    assert refused("country") == "missing_column"
+    assert refused("left_out") == "invalid_options"
+    assert refused({"day": {"from": "nowhere", "format": "%Y"}}) == "missing_column"
+    assert not (tmp_path / "t").exists()
+
+
 def test_G12_a_table_without_partitions_is_touched_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
     table = lb.table(spark, str(tmp_path / "t"), feed=lb.Append(), history=lb.Log())
     report = table.apply(spark.range(2), batch=1, system_time=DAY)

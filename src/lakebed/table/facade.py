@@ -25,8 +25,15 @@ from lakebed.manifest.partitions import Partition, partitions_of
 from lakebed.table import commits
 from lakebed.table.context import Before, Context
 from lakebed.table.evolving import evolve
+from lakebed.table.moments import moment_of
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
-from lakebed.table.partitions import made_columns, partition_columns, partition_names, refuse_made
+from lakebed.table.partitions import (
+    made_columns,
+    partition_columns,
+    partition_names,
+    refuse_made,
+    refuse_missing,
+)
 from lakebed.table.planning import Planned, planned
 from lakebed.table.reading import Reading
 from lakebed.table.report import BatchReport, Preview
@@ -118,7 +125,7 @@ class Table(Reading):
         read, as files do that nobody changes: they are then not copied first. Raises a `LakebedError`
         before anything is written, or leaves what the next opening finishes.
         """
-        moment = _moment(batch, system_time, event_time)
+        moment = moment_of(batch, system_time, event_time)
         return self._apply(df, moment, inputs=inputs, streams={}, immutable=immutable)
 
     def preview(
@@ -132,7 +139,7 @@ class Table(Reading):
     ) -> Preview:
         """What `apply` would do, with nothing written but staged files that go again: the same checks, guards and counts, and
         some of the rows it would write."""
-        moment = _moment(batch, system_time, event_time)
+        moment = moment_of(batch, system_time, event_time)
         book = self._open()
         if moment.batch <= book.last_batch:
             return Preview(BatchReport(batch=moment.batch, already_applied=True))
@@ -271,7 +278,10 @@ class Table(Reading):
         timed = book.timed if book.timed is not None else moment.event_time is not None
         try:
             refuse_made(self.partitions, df, self.feed.except_columns)
-            return shape_of(df.schema, self.feed, self.history, book.known, batch_time_declared=timed)
+            shape = shape_of(df.schema, self.feed, self.history, book.known, batch_time_declared=timed)
+            if not book.last_batch:
+                refuse_missing(self.partitions, shape, commits.target_schema(shape))
+            return shape
         except BatchError as error:
             error.where = error.where or f"{self.place.text}, batch {moment.batch}"
             raise
@@ -374,23 +384,3 @@ def _as_texts(rows: DataFrame, limit: int) -> tuple[str, ...]:
     names = [name for name in rows.columns if not internal(name)]
     shown = rows.select(F.to_json(F.struct(*[col(name) for name in names]), {"ignoreNullFields": "false"}))
     return tuple(row[0] for row in shown.take(limit))
-
-
-def _moment(batch: object, system_time: dt.datetime, event_time: dt.datetime | None) -> Moment:
-    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
-        raise BatchError(
-            f"{batch!r} is not a batch's number",
-            code="invalid_options",
-            hint="batches are numbered 1, 2, 3 without gaps: a 0 would read as a batch that the table has already",
-        )
-    return Moment(batch, _utc(system_time), _utc(event_time) if event_time else None)
-
-
-def _utc(time: dt.datetime) -> dt.datetime:
-    if time.tzinfo is None:
-        raise BatchError(
-            f"the time {time.isoformat()} has no zone",
-            code="invalid_options",
-            hint="pass an aware datetime, such as datetime.now(timezone.utc)",
-        )
-    return time.astimezone(dt.UTC)

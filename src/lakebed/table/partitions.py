@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, DateType, StringType, StructType, TimestampNTZType, TimestampType
 
 from lakebed.errors import BatchError
-from lakebed.history.columns import quote_ident, same
+from lakebed.history.columns import find, quote_ident, same
 from lakebed.history.shape import Shape
 from lakebed.history.times import spark_pattern
 from lakebed.manifest import Versions
@@ -28,7 +28,7 @@ def partition_columns(partitions: Sequence[Partition], shape: Shape) -> list[str
 
 
 def partition_names(partitions: Sequence[Partition], shape: Shape) -> list[str]:
-    return [one.name if one.is_made else shape.names([one.name])[0] for one in partitions]
+    return [one.name if one.is_made else _stored(one.name, shape) for one in partitions]
 
 
 def made_columns(partitions: Sequence[Partition], shape: Shape, schema: StructType) -> dict[str, str]:
@@ -46,6 +46,30 @@ def refuse_made(partitions: Sequence[Partition], df: DataFrame, excepted: Sequen
                 code="invalid_options",
                 hint=f"give the partition another name, or partition by the column itself: partition_by: [{one.name}]",
             )
+
+
+def refuse_missing(partitions: Sequence[Partition], shape: Shape, schema: StructType) -> None:
+    """Every partition is a column that the table gets, or is made of one; `schema` is the table's."""
+    partition_names(partitions, shape)
+    made_columns(partitions, shape, schema)
+
+
+def _stored(name: str, shape: Shape) -> str:
+    """The column's name as the table has it."""
+    found = find(name, [f.name for f in shape.data])
+    if found is not None:
+        return found
+    if find(name, shape.feed.except_columns) is not None:
+        raise BatchError(
+            f"partition_by names {name!r}, which except_columns leaves out of the table",
+            code="invalid_options",
+            hint="take it out of one of the two",
+        )
+    raise BatchError(
+        f"partition_by names {name!r}, which is no column of the batch",
+        code="missing_column",
+        hint="name a column of the rows; the first batch must have it, since a table's partitions never change",
+    )
 
 
 def _expression(one: Partition, shape: Shape, schema: StructType) -> str:
