@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import lakebed as lb
+from lakebed.errors import ConflictError
+from lakebed.tables.delta import DeltaTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,3 +41,55 @@ def test_G9_after_a_refused_first_batch_the_next_may_have_other_columns(
     assert [row.asDict() for row in table(lb.Log()).state().collect()] == [{"id": 1, "named": 2}]
     if by_name:
         spark.sql(f"DROP TABLE {place}")
+
+
+@pytest.mark.parametrize("other_columns", [False, True])
+def test_G1_of_two_writers_of_a_first_batch_one_is_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, other_columns: bool
+) -> None:
+    def table() -> lb.Table:
+        return lb.table(spark, str(tmp_path / "t"), feed=lb.Append(), history=lb.Log())
+
+    def meanwhile(slow: lb.Table, *given: Any, **named: Any) -> str:
+        """The slow writer has looked, and found an empty table; now the fast one applies its batch."""
+        monkeypatch.undo()
+        table().apply(spark.range(7, 8), batch=1, system_time=NOW)
+        return slow._ensure_target(*given, **named)
+
+    def dies(*_: Any) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr(DeltaTable, "_write", dies)
+    with pytest.raises(InterruptedError):
+        table().apply(spark.range(1), batch=1, system_time=NOW)
+    monkeypatch.undo()
+    monkeypatch.setattr(lb.Table, "_ensure_target", meanwhile)
+    mine = spark.sql("SELECT 'a' AS name") if other_columns else spark.range(1)
+    with pytest.raises(ConflictError, match="another writer changed the table"):
+        table().apply(mine, batch=1, system_time=NOW)
+    assert [row.id for row in table().read().collect()] == [7]
+
+
+def test_G9_a_journal_that_a_crash_left_empty_takes_other_columns(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name, where Delta makes it by a commit of its own."""
+
+    def table() -> lb.Table:
+        feed = lb.Updates(key=["id"], order_by=["lsn"], except_columns=["lsn"])
+        return lb.table(spark, "first_died.t", feed=feed, history=lb.Current())
+
+    def dies(*_: Any) -> None:
+        raise InterruptedError
+
+    spark.sql("CREATE DATABASE first_died")
+    try:
+        monkeypatch.setattr(DeltaTable, "_write", dies)
+        with pytest.raises(InterruptedError):
+            table().apply(spark.sql("SELECT 1 AS id, 1 AS lsn, 'x' AS v, 2 AS w"), batch=1, system_time=NOW)
+        monkeypatch.undo()
+        table().apply(spark.sql("SELECT 1 AS id, 1 AS lsn, 3 AS v"), batch=1, system_time=NOW)
+        assert [row.asDict() for row in table().state().collect()] == [{"id": 1, "v": 3}]
+        assert [f.name for f in table().known_columns] == ["id", "v", "lsn"]
+    finally:
+        spark.sql("DROP DATABASE first_died CASCADE")

@@ -25,15 +25,10 @@ from lakebed.manifest.partitions import Partition, partitions_of
 from lakebed.table import commits
 from lakebed.table.context import Before, Context
 from lakebed.table.evolving import evolve
+from lakebed.table.making import make_target
 from lakebed.table.moments import moment_of
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
-from lakebed.table.partitions import (
-    made_columns,
-    partition_columns,
-    partition_names,
-    refuse_made,
-    refuse_missing,
-)
+from lakebed.table.partitions import partition_names, refuse_made, refuse_missing
 from lakebed.table.planning import Planned, planned
 from lakebed.table.reading import Reading
 from lakebed.table.report import BatchReport, Preview
@@ -288,19 +283,12 @@ class Table(Reading):
 
     def _ensure_target(self, book: Book, shape: Shape, *, timed: bool) -> str:
         """The table exists; gives its location."""
-        target = self.tables.target
-        schema = commits.target_schema(shape)
-        self._check_files(schema.fieldNames())
+        self._check_files(commits.target_schema(shape).fieldNames())
         if book.exists and not book.replaceable:
             return book.location
-        target.create(
-            schema,
-            made=made_columns(self.partitions, shape, schema),
-            partition_by=partition_columns(self.partitions, shape),
-            settings=settings_for(self.feed, self.history, self.partitions, timed=timed),
-            again=book.replaceable,
-        )
-        found = target.properties()
+        settings = settings_for(self.feed, self.history, self.partitions, timed=timed)
+        make_target(self.tables, self.partitions, shape, settings, again=book.replaceable)
+        found = self.tables.target.properties()
         if found is None:
             raise TableError("the table that was just made cannot be found", where=self.place.text)
         return found["location"]

@@ -166,10 +166,7 @@ class DeltaTable:
         `made` are text columns that Delta makes by an expression, whenever rows are written; `again` replaces a table that
         holds no batch yet.
         """
-        properties = {
-            **_table_properties(schema),
-            SETTINGS: json.dumps(settings or {}, sort_keys=True),
-        }
+        properties = {**_table_properties(schema), SETTINGS: _told(settings)}
         columns = ", ".join(f"{quote_ident(f.name)} {ddl(f.dataType)}" for f in schema)
         for name, expression in (made or {}).items():
             columns += f", {quote_ident(name)} STRING GENERATED ALWAYS AS ({expression})"
@@ -185,6 +182,18 @@ class DeltaTable:
             if not self._was_hollow(error):
                 raise self._not_created(error) from error
             self.spark.sql(statement)
+
+    def is_like(
+        self,
+        schema: StructType,
+        made: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Whether the table is as `create` would make it."""
+        if (self.properties() or {}).get(SETTINGS) != _told(settings):
+            return False
+        wanted = [(f.name, ddl(f.dataType)) for f in schema] + [(name, "string") for name in made or ()]
+        return [(f.name, ddl(f.dataType)) for f in self.schema()] == wanted
 
     def _was_hollow(self, error: AnalysisException) -> bool:
         """A crash in the first CREATE can leave folders without a file, which Delta takes for a table: they are removed."""
@@ -224,10 +233,23 @@ class DeltaTable:
     def append(self, rows: DataFrame, commit: Commit) -> Head:
         """Add rows. A table that does not exist is made by the same commit, so a crash leaves none or all of it; one with
         a name by a commit before, since Delta drops what a commit tells when it makes such a table."""
-        if not self.place.is_path and not self.exists():
-            self.create(rows.schema)
+        if not self.place.is_path:
+            self._make_for(rows.schema)
         writer = writer_in_files(rows, self.files).mode("append")
         return self._write(writer.options(**_table_properties(rows.schema)), commit)
+
+    def _make_for(self, schema: StructType) -> None:
+        """The table exists. One without a batch, left by an attempt that died, is made anew if it is for other columns; not so a
+        table with settings, which was looked at already."""
+        head = self.head()
+        if head.version < 0:
+            self.create(schema)
+        elif not head.batch and not settings_of(self.properties() or {}, self.place):
+            if self.is_like(schema):
+                return
+            if self.head().batch:
+                raise overtaken(self.place, "this one was about to make it anew")
+            self.create(schema, again=True)
 
     def append_again(self, rows: DataFrame, batch_column: str, commit: Commit) -> Head:
         """Put these rows, or none, in the place of those that an earlier attempt at the batch appended; a crash leaves the one or the
@@ -364,6 +386,10 @@ def _table_properties(schema: StructType) -> dict[str, str]:
     if any(map(_is_odd, schema)):
         properties["delta.columnMapping.mode"] = "name"
     return properties
+
+
+def _told(settings: Mapping[str, Any] | None) -> str:
+    return json.dumps(settings or {}, sort_keys=True)
 
 
 def settings_of(properties: Mapping[str, str], place: Place) -> dict[str, Any]:
