@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from lakebed.errors import SettingsChangedError
+from lakebed.errors import SettingsChangedError, TableError
 from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import FROM, ORDER, internal, same
 from lakebed.history.hashing import RECIPE
@@ -23,6 +23,8 @@ from lakebed.tables.delta import DeltaTable, Head, settings_of
 from lakebed.tables.place import Place
 
 FORMAT = 1
+# Beside the table, and needed for the next batch. Rejected rows are not: what was set aside may outlive its table.
+_BESIDE = ("journal", "heads", "state")
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,11 @@ def settings_for(
 
 
 def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Sequence[Partition]) -> Book:
-    """Look at the tables; raises `SettingsChangedError` where the options that shape rows are not those recorded."""
+    """Look at the tables; raises `SettingsChangedError` where the options that shape rows are not those recorded, and `TableError`
+    where one of the tables is gone and others still hold batches."""
     properties = tables.target.properties()
     if properties is None:
+        _refuse_left_behind(tables)
         return Book()
     recorded = settings_of(properties, tables.target.place)
     newest = tables.newest
@@ -97,6 +101,8 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Se
     # The table that the wanted settings take for the truth may be another one than the recorded ones did.
     if recorded != wanted and max(tables.target.head().batch, tables.journal.head().batch) > 0:
         raise _changed(tables.target.place.text, recorded, wanted)
+    if newest.batch == 0:
+        refuse_ahead(tables, newest.batch, _heads(tables, {"target", *_BESIDE} - {tables.truth}))
     return Book(
         exists=True,
         replaceable=newest.batch == 0,
@@ -109,6 +115,39 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Se
         versions={**newest.facts.get("reads", {}), tables.truth: newest.commit_version}
         if newest.batch
         else {},
+    )
+
+
+def refuse_ahead(tables: Tables, truth: int, heads: Mapping[str, Head]) -> None:
+    """The truth is written first, so no other table holds a batch that it lacks, unless one of them was dropped, moved, copied or
+    brought back without the other. `truth` is the batch that it held before the heads were read."""
+    ahead = {name: head.batch for name, head in heads.items() if head.batch > truth}
+    if not ahead:
+        return
+    truth = tables.newest.batch  # another writer may have gone on in between
+    if max(ahead.values()) > truth:
+        raise _torn(tables, ahead, f"{tables.named(tables.truth).place.text} holds {truth or 'none'}")
+
+
+def _refuse_left_behind(tables: Tables) -> None:
+    """There is no table: those beside it would be taken for parts of the new one."""
+    left = {name: head.batch for name, head in _heads(tables, _BESIDE).items() if head.batch}
+    if left and tables.target.properties() is None:  # else another writer has just made it
+        raise _torn(tables, left, f"{tables.target.place.text} does not exist")
+
+
+def _heads(tables: Tables, names: Iterable[str]) -> dict[str, Head]:
+    return {name: tables.named(name).head() for name in sorted(names)}
+
+
+def _torn(tables: Tables, held: Mapping[str, int], lacks: str) -> TableError:
+    holding = [f"{tables.named(name).place.text} holds batch {batch}" for name, batch in held.items()]
+    return TableError(
+        f"tables of one dataset do not belong together: {', '.join(holding)}, and {lacks}",
+        code="torn_dataset",
+        where=tables.target.place.text,
+        hint="bring back the one that is gone or older (a dataset's tables are moved and copied together), or remove all of them "
+        "and load from the start",
     )
 
 

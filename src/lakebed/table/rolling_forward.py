@@ -18,7 +18,7 @@ from lakebed.table.commits import write_followers
 from lakebed.table.context import Before, Context, Size, WritePlan
 from lakebed.table.journaled import journal_events, sort_events
 from lakebed.table.log_state import state_of_log
-from lakebed.table.opening import Book, Tables
+from lakebed.table.opening import Book, Tables, refuse_ahead
 from lakebed.table.refolding import fold_sorted
 from lakebed.tables.delta import Commit
 from lakebed.tables.staging import Staging
@@ -29,6 +29,7 @@ def rolled_forward(tables: Tables, book: Book, feed: AnyFeed, history: AnyHistor
     fewer tables that lag, and the next opening goes on."""
     names = list(book.facts["writes"])
     heads = {name: tables.named(name).head() for name in names}
+    refuse_ahead(tables, book.last_batch, heads)
     lagging = [name for name in names if heads[name].batch < book.last_batch]
     if lagging:
         _finish(tables, book, feed, history, lagging)
