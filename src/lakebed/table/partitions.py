@@ -16,7 +16,7 @@ from lakebed.history.shape import Shape
 from lakebed.history.times import spark_pattern
 from lakebed.manifest import Versions
 from lakebed.manifest.partitions import Partition
-from lakebed.tables.delta import quote_text
+from lakebed.tables.sql import quote_text
 
 
 def partition_columns(partitions: Sequence[Partition], shape: Shape) -> list[str]:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from lakebed.history.columns import internal, quote_ident
 from lakebed.manifest import Versions
 from lakebed.tables.data_commits import tables_in
-from lakebed.tables.delta import quote_text
+from lakebed.tables.sql import quote_text
 
 _CURRENT = "_current"
 _named: dict[tuple[str, str], str] = {}

@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
@@ -27,6 +27,7 @@ from lakebed.tables.commit_log import Partitions, local_log, newest_commits, tol
 from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
 from lakebed.tables.settings import like, setting
+from lakebed.tables.sql import ddl, quote_text
 
 SETTINGS = "lakebed.settings"
 _APP = "lakebed"
@@ -321,22 +322,6 @@ def overtaken(place: Place, meanwhile: str) -> ConflictError:
         where=place.text,
         hint="run again: what the other writer committed is kept, and this batch is looked at anew",
     )
-
-
-def quote_text(text: str) -> str:
-    """A text as it may stand in SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def ddl(kind: DataType) -> str:
-    """A type as it may stand in SQL, with every name inside quoted."""
-    if isinstance(kind, StructType):
-        return f"STRUCT<{', '.join(f'{quote_ident(f.name)}: {ddl(f.dataType)}' for f in kind)}>"
-    if isinstance(kind, ArrayType):
-        return f"ARRAY<{ddl(kind.elementType)}>"
-    if isinstance(kind, MapType):
-        return f"MAP<{ddl(kind.keyType)}, {ddl(kind.valueType)}>"
-    return kind.simpleString()
 
 
 def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:

@@ -24,9 +24,10 @@ from lakebed.errors import ConflictError, DependencyError
 from lakebed.history.columns import find, internal, quote_ident, same
 from lakebed.manifest.dataset import Files
 from lakebed.tables.data_commits import DataCommit, TableLog
-from lakebed.tables.delta import DeltaTable, is_conflict, quote_text
+from lakebed.tables.delta import DeltaTable, is_conflict
 from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
+from lakebed.tables.sql import quote_text
 
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]*")
 OUTSIDE = "a row lies outside the partition of its run"

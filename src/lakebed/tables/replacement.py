@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from lakebed.history.columns import quote_ident
-from lakebed.tables.delta import ROWS, TABLE, Commit, DeltaTable, Head, quote_text
+from lakebed.tables.delta import ROWS, TABLE, Commit, DeltaTable, Head
+from lakebed.tables.sql import quote_text
 
 
 @dataclass(frozen=True)
