@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NOW = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
-def test_G1_a_table_without_its_journal_and_a_journal_without_its_table_are_refused(
+def test_G1_a_clone_a_table_without_its_journal_and_a_journal_without_its_table_are_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     def opened(name: str) -> lb.Table:
@@ -26,6 +26,10 @@ def test_G1_a_table_without_its_journal_and_a_journal_without_its_table_are_refu
         return lb.table(spark, str(tmp_path / name), feed=feed, history=lb.Current())
 
     opened("t").apply(spark.range(3), batch=1, system_time=NOW)
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}/clone` SHALLOW CLONE delta.`{tmp_path}/t`")
+    with pytest.raises(TableError, match="the table holds rows, and its log tells of no batch"):
+        opened("clone").apply(spark.range(1), batch=1, system_time=NOW)
+    assert spark.read.format("delta").load(str(tmp_path / "clone")).count() == 3
     shutil.move(tmp_path / "t", tmp_path / "moved")
     with pytest.raises(TableError, match=r"moved holds batch 1, and .*moved__journal holds none") as error:
         opened("moved").apply(spark.range(1), batch=1, system_time=NOW)

@@ -14,7 +14,7 @@ from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import FROM, ORDER, internal, same
 from lakebed.history.hashing import RECIPE
 from lakebed.history.shape import Known, Shape
-from lakebed.manifest import Log, Versions
+from lakebed.manifest import Append, Log, Versions
 from lakebed.manifest.dataset import Files
 from lakebed.manifest.histories import AnyFeed, AnyHistory
 from lakebed.manifest.partitions import Partition
@@ -23,8 +23,6 @@ from lakebed.tables.delta import DeltaTable, Head, settings_of
 from lakebed.tables.place import Place
 
 FORMAT = 1
-# Beside the table, and needed for the next batch. Rejected rows are not: what was set aside may outlive its table.
-_BESIDE = ("journal", "heads", "state")
 
 
 @dataclass(frozen=True)
@@ -89,10 +87,10 @@ def settings_for(
 
 def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Sequence[Partition]) -> Book:
     """Look at the tables; raises `SettingsChangedError` where the options that shape rows are not those recorded, and `TableError`
-    where one of the tables is gone and others still hold batches."""
+    where one of the tables is gone and others still hold batches, or rows are there that no batch tells of."""
     properties = tables.target.properties()
     if properties is None:
-        _refuse_left_behind(tables)
+        _refuse_left_behind(tables, _beside(feed, history))
         return Book()
     recorded = settings_of(properties, tables.target.place)
     newest = tables.newest
@@ -102,7 +100,10 @@ def open_book(tables: Tables, feed: AnyFeed, history: AnyHistory, partitions: Se
     if recorded != wanted and max(tables.target.head().batch, tables.journal.head().batch) > 0:
         raise _changed(tables.target.place.text, recorded, wanted)
     if newest.batch == 0:
-        refuse_ahead(tables, newest.batch, _heads(tables, {"target", *_BESIDE} - {tables.truth}))
+        refuse_ahead(
+            tables, newest.batch, _heads(tables, {"target", *_beside(feed, history)} - {tables.truth})
+        )
+        _refuse_rows(tables)
     return Book(
         exists=True,
         replaceable=newest.batch == 0,
@@ -129,11 +130,31 @@ def refuse_ahead(tables: Tables, truth: int, heads: Mapping[str, Head]) -> None:
         raise _torn(tables, ahead, f"{tables.named(tables.truth).place.text} holds {truth or 'none'}")
 
 
-def _refuse_left_behind(tables: Tables) -> None:
+def _beside(feed: AnyFeed, history: AnyHistory) -> list[str]:
+    """The tables that the next batch needs besides the one itself. Rejected rows are none: they may outlive their table."""
+    found = ["journal"] if journaled(feed, history) else []
+    if isinstance(history, Log):
+        return found if isinstance(feed, Append) else [*found, "state"]
+    return [*found, "heads"] if found else []
+
+
+def _refuse_left_behind(tables: Tables, beside: Sequence[str]) -> None:
     """There is no table: those beside it would be taken for parts of the new one."""
-    left = {name: head.batch for name, head in _heads(tables, _BESIDE).items() if head.batch}
+    left = {name: head.batch for name, head in _heads(tables, beside).items() if head.batch}
     if left and tables.target.properties() is None:  # else another writer has just made it
         raise _torn(tables, left, f"{tables.target.place.text} does not exist")
+
+
+def _refuse_rows(tables: Tables) -> None:
+    """A clone has the rows and none of the commits that tell their batches; the same after a log was cut."""
+    if tables.target.read().isEmpty() or tables.newest.batch:  # or another writer has just applied one
+        return
+    raise TableError(
+        "the table holds rows, and its log tells of no batch: it is a clone, or its log was cut",
+        code="torn_dataset",
+        where=tables.target.place.text,
+        hint="choose another place for the dataset; a copy of all files of all its tables would go on where it is",
+    )
 
 
 def _heads(tables: Tables, names: Iterable[str]) -> dict[str, Head]:
