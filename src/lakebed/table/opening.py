@@ -221,10 +221,10 @@ def known_columns(
     if tables.truth == "journal":
         order_holder = tables.journal.schema()
         excepted = {name.lower() for name in feed.except_columns}
-        journaled = {f.name.lower(): f for f in order_holder if not internal(f.name)}
-        newest = [StructField(f.name, journaled.pop(f.name.lower(), f).dataType) for f in data]
-        data = (*newest, *(f for name, f in journaled.items() if name not in excepted))
-        kept = tuple(f for name, f in journaled.items() if name in excepted)
+        in_journal = {f.name.lower(): f for f in order_holder if not internal(f.name)}
+        newest = [StructField(f.name, in_journal.pop(f.name.lower(), f).dataType) for f in data]
+        data = (*newest, *(f for name, f in in_journal.items() if name not in excepted))
+        kept = tuple(f for name, f in in_journal.items() if name in excepted)
     order = next((f.dataType for f in order_holder if f.name == ORDER), None)
     starts = {FROM, history.own("valid_from")} if isinstance(history, Versions) else {FROM}
     from_type = next((f.dataType for f in order_holder if f.name in starts), None)
