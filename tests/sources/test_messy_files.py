@@ -13,6 +13,7 @@ from tests.sources.reading import bad, data, in_order, known, names, read
 
 from lakebed.errors import BatchError, TransientError
 from lakebed.manifest import Dataset
+from lakebed.sources import FileSource, LocalFolder
 from lakebed.sources.first_bytes import Start
 
 LINES: dict[str, Any] = {"files": "in/{name}.json", "format": "ndjson"}
@@ -95,6 +96,23 @@ def test_G5_json_values_that_nobody_would_read_are_told(
         with pytest.raises(BatchError, match="several JSON values") as caught:
             read(spark, tmp_path, of, put(tmp_path, "in/a.json", text))
         assert caught.value.code == "unreadable_file"
+
+
+def test_G5_json_values_behind_others_are_told_wherever_they_stand(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As where files were put one behind the other, and one had no line feed at its end."""
+    long = "[" + ",".join(['{"id":1,"t":"' + "x" * 100 + '"}'] * 12_000) + "]"
+    texts = {"ndjson": '{"id":1}\n{"id":2}{"id":3}\n', "json": f"{long}\n{long}\n"}
+    for format_, text in texts.items():
+        of = dataset("in/{name}.json", format=format_, schema="id bigint, t string")
+        source, file = FileSource(of, LocalFolder(tmp_path)), put(tmp_path, "in/a.json", text)
+        with pytest.raises(TransientError, match="read: several JSON values") as caught, source.errors():
+            source.read(spark, [file]).frame.count()  # and once more, the file set aside
+        assert (caught.value.code, caught.value.where) == ("unreadable_file", "demo.things, in/a.json")
+    inside = put(tmp_path, "in/b.json", r'{"id":1,"t":"a}{b\" }{ \\"}' + '\n\n{"id":2,"t":"[] []"}\n')
+    rows = read(spark, tmp_path, dataset(**LINES, schema="id bigint, t string"), inside)
+    assert data(rows) == [(1, 'a}{b" }{ \\'), (2, "[] []")]
 
 
 def test_a_text_stays_a_text_however_much_it_looks_like_a_number(spark: SparkSession, tmp_path: Path) -> None:

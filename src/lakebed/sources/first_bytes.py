@@ -197,15 +197,16 @@ def first_names(file: Start, *, encoding: str | None, where: str) -> list[str]:
     return list(found) if isinstance(found, dict) else []
 
 
-def has_second_value(file: Start, *, encoding: str | None, where: str) -> bool:
-    """Whether something stands behind the first value of a JSON file where a reader would not look: behind an array, or in the same line."""
+def has_second_value(file: Start, *, whole: bool, encoding: str | None, where: str) -> bool:
+    """Whether something stands behind the first value of a JSON file where a reader would not look: in the same line, or anywhere
+    where the file is taken for one value."""
     start = _beginning(file, _LONGEST_LINE, encoding, where)
     try:
-        found, end = json.JSONDecoder().raw_decode(start)
+        _, end = json.JSONDecoder().raw_decode(start)
     except (ValueError, RecursionError):
         return False
     rest = start[end:]
-    return bool((rest if isinstance(found, list) else rest.partition("\n")[0]).strip())
+    return bool((rest if whole else rest.partition("\n")[0]).strip())
 
 
 def has_mark(file: Start) -> bool | None:

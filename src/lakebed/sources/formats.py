@@ -30,7 +30,7 @@ from lakebed.sources.csv_files import csv_defaults, csv_rows
 from lakebed.sources.declared import BAD_CAST, UNREADABLE
 from lakebed.sources.encodings import named_encoding
 from lakebed.sources.folders import Folder, FoundFile
-from lakebed.sources.json_files import json_rows
+from lakebed.sources.json_files import json_rows, nothing_unread
 from lakebed.sources.reading import BLOCK_BITS, ROW_BITS, Reading, line_number, load, position, typed_rows
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.source import Rows
@@ -74,7 +74,12 @@ def read_files(
         tried = [_tried(one, unreadable) for one in readings]
     rows = united(_set_aside(readings, tried))
     beside = {name for one in readings for name in one.in_path}
-    return Rows(envelopes.unwrap(rows, dataset, beside), tuple(dict.fromkeys(notes)))
+    rows = envelopes.unwrap(rows, dataset, beside)
+    if source.format in ("json", "ndjson"):
+        read = [one for one, found in zip(readings, tried, strict=True) if isinstance(found, DataFrame)]
+        for checked in nothing_unread(read):
+            rows = rows.unionByName(checked, allowMissingColumns=True)
+    return Rows(rows, tuple(dict.fromkeys(notes)))
 
 
 def _tried(reading: Reading, unreadable: Mapping[str, str] | None) -> DataFrame | BatchError:

@@ -23,19 +23,24 @@ from pyspark.sql.types import (
 from lakebed.errors import BatchError
 from lakebed.history.columns import FROM_SOURCE, RAW, find
 from lakebed.sources.encodings import named_encoding
-from lakebed.sources.first_bytes import first_names, has_second_value, starts_with
+from lakebed.sources.first_bytes import first_names, has_second_value
 from lakebed.sources.reading import Reading, kept_type, load, no_rows, not_in_path, raw_text, typed_rows
+from lakebed.sources.remote_folder import escaped
+from lakebed.sources.spark_errors import SEVERAL_VALUES
+
+# Outside of texts, a comma or another bracket stands between what ends with one bracket and begins with another.
+_ADJOINING = r"[}\]]\s*[\[{]"
 
 
 def json_rows(reading: Reading) -> DataFrame:
     """One object a line; a file of `format: json` may also be one array of objects."""
     encoding = named_encoding(reading.options)
-    may_be_array = reading.source.format == "json" and "multiline" not in reading.options
-    if may_be_array and starts_with(reading.start, "[", encoding=encoding, where=reading.where):
+    whole = reading.is_one_value
+    if whole:
         reading = replace(reading, options={**reading.options, "multiline": "true"})
-    if has_second_value(reading.start, encoding=encoding, where=reading.where):
+    if has_second_value(reading.start, whole=whole, encoding=encoding, where=reading.where):
         raise BatchError(
-            "several JSON values follow one another, and only the first would be read",
+            SEVERAL_VALUES,
             code="unreadable_file",
             where=reading.where,
             hint="have the file written with one object a line, or as one array",
@@ -72,6 +77,23 @@ def json_rows(reading: Reading) -> DataFrame:
         return typed_rows(reading, frame.withColumn(RAW, raw_text(names)), kept)
     raw = raw_text(names) if RAW in frame.columns else F.lit(None).cast("string")
     return typed_rows(reading, frame.withColumn(RAW, raw), None)
+
+
+def nothing_unread(readings: Sequence[Reading]) -> list[DataFrame]:
+    """Frames without rows that fail when they are read, where a value of these files stands where no reader would look: behind another
+    one, in its line or, where a file is one value, in the file. `has_second_value` sees it only near a file's beginning."""
+    frames = []
+    for whole in (False, True):
+        files = [one for one in readings if one.is_one_value == whole and named_encoding(one.options) is None]
+        if not files:
+            continue
+        addresses = [escaped(one.start.address) for one in files]
+        text = files[0].spark.read.text(addresses, wholetext=whole)
+        bare = F.regexp_replace(F.regexp_replace("value", r"\\.", ""), '"[^"]*"', "")
+        several = F.col("value").rlike(_ADJOINING) & bare.rlike(_ADJOINING)
+        fails = F.when(several, F.raise_error(F.lit(SEVERAL_VALUES)).cast("boolean")).otherwise(F.lit(False))
+        frames.append(text.where(fails).select(F.lit(None).cast("string").alias(RAW)))
+    return frames
 
 
 def _kept(reading: Reading, seen: StructField) -> StructField:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,7 +16,8 @@ from lakebed.history.types import plain, reconcile
 from lakebed.manifest import Dataset, Dms, LandingFiles
 from lakebed.sources.batches import EPOCH
 from lakebed.sources.declared import Reader, fields_of, typed
-from lakebed.sources.first_bytes import Start
+from lakebed.sources.encodings import named_encoding
+from lakebed.sources.first_bytes import Start, starts_with
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.remote_folder import escaped
 
@@ -47,6 +49,13 @@ class Reading:
     def start(self) -> Start:
         """How the file begins."""
         return Start(self.spark, self.folder.address(self.file.path), self.folder.local(self.file.path))
+
+    @cached_property
+    def is_one_value(self) -> bool:
+        """Of JSON: whether Spark takes the whole file for one value, and not each line."""
+        if self.source.format == "ndjson" or "multiline" in self.options:
+            return self.options.get("multiline", "false").lower() == "true"
+        return starts_with(self.start, "[", encoding=named_encoding(self.options), where=self.where)
 
     @property
     def modified(self) -> datetime:

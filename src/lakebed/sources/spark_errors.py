@@ -42,11 +42,15 @@ def whole_text(error: BaseException) -> str:
     return "\n".join(texts)
 
 
+SEVERAL_VALUES = "several JSON values follow one another, and only the first would be read"
+
+
 def is_about_reading(error: BaseException) -> bool:
     """Whether Spark could not make sense of a file, as opposed to not getting at it."""
     if not is_spark_error(error) or is_about_access(error):
         return False
-    return _READING.search(whole_text(error)) is not None
+    text = whole_text(error)
+    return SEVERAL_VALUES in text or _READING.search(text) is not None
 
 
 def is_about_access(error: BaseException) -> bool:
@@ -56,6 +60,8 @@ def is_about_access(error: BaseException) -> bool:
 
 def first_sentence(error: BaseException) -> str:
     """What went wrong, in one line: the innermost cause that says anything, else the error's own first line."""
+    if SEVERAL_VALUES in whole_text(error):
+        return SEVERAL_VALUES
     causes = [f"{name}: {said}" if said else name for name, said in _CAUSED.findall(whole_text(error))]
     own = str(error).strip().splitlines() or [type(error).__name__]
     return (causes[-1] if causes else own[0])[:300]
