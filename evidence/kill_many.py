@@ -1,7 +1,6 @@
 """`lakebed run` over 200 files in 8 datasets, which are loaded side by side, killed by SIGKILL at random moments, then run to its end.
-Three times: as it is; with the control store deleted after every second kill, so that runs make it again from the plans beside the tables;
-and with the control store on PostgreSQL. Every table must be that of a run that nobody disturbed, row for row, numbers included; only system time,
-which is the clock's, is left out."""
+Every table must be that of a run that nobody disturbed, row for row, numbers included; only system time, which is the clock's, is left out.
+`kill_lost_store` and `kill_postgres` do the same in other ways."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from tests.control.postgres import server
 from tests.end_to_end.killing import (
     CHANGES_VERSIONS,
     SNAPSHOT_LOG,
@@ -33,39 +31,29 @@ LONGEST = 3600
 
 
 def run(seed: int, share: float) -> Iterator[Figure]:
-    return series(seed, part(KILLS, share), part(FILES, share), DATASETS)
+    return killed(seed, share)
 
 
-def series(seed: int, kills: int, files: int, datasets: int) -> Iterator[Figure]:
-    """The same with other numbers, to try it out."""
-    manifests = dict(itertools.islice(_manifests(), datasets))
-    days = files // datasets
-    with tempfile.TemporaryDirectory(prefix="lakebed-kill-") as name, server() as postgres:
+def killed(seed: int, share: float, *, control: str = "", loses_store: bool = False) -> Iterator[Figure]:
+    """The series with this control store, or with one that is deleted after every second kill."""
+    kills, manifests = part(KILLS, share), dict(itertools.islice(_manifests(), DATASETS))
+    days = part(FILES, share) // DATASETS
+    with tempfile.TemporaryDirectory(prefix="lakebed-kill-") as name:
         home = Path(name)
         undisturbed = make_project(home / "undisturbed", seed, days, manifests)
         _, worked = finish(undisturbed, LONGEST)
+        project = make_project(home / "killed", seed, days, manifests, control)
+        print(f"{kills} kills …", flush=True)
+        lose = _every_second(project / ".lakebed") if loses_store else None
         # Two kills to a day of files: each comes on average half a day's work into a run, and half of the files are left for the last one.
-        wait = worked / days
-        ways: dict[str, tuple[str, bool]] = {
-            "as it is": ("", False),
-            "the control store deleted and made again": ("", True),
-            "the control store on PostgreSQL": (postgres, False),
-        }
-        spark = None
-        for place, (what, (control, loses)) in enumerate(ways.items()):
-            project = make_project(home / f"killed{place}", seed, days, manifests, control)
-            print(f"{what}: {kills} kills …", flush=True)
-            lose = _every_second(project / ".lakebed") if loses else None
-            met = kill_often(project, seed + place, kills, wait, lose)
-            finish(project, LONGEST)
-            spark = spark or session("local[2]")
-            missing, more = _compared(spark, undisturbed, project, list(manifests))
-            done, planned = batches(project)
-            print("\n".join(met.moments), f"missing {missing}, too many {more}", flush=True)
-            kills_met = f"{met.kills}, {met.open_plans}"
-            yield Figure(f"{what}: runs killed, of them with planned batches open", kills_met)
-            yield Figure(f"{what}: batches planned, and done in the end", f"{planned}, {done}")
-            yield Figure(f"{what}: rows missing or different, rows too many", f"{missing}, {more}")
+        met = kill_often(project, seed, kills, worked / days, lose)
+        finish(project, LONGEST)
+        missing, more = _compared(session("local[2]"), undisturbed, project, list(manifests))
+        done, planned = batches(project)
+        print("\n".join(met.moments), f"missing {missing}, too many {more}", flush=True)
+        yield Figure("runs killed, of them with planned batches open", f"{met.kills}, {met.open_plans}")
+        yield Figure("batches planned, and done in the end", f"{planned}, {done}")
+        yield Figure("rows missing or different, rows too many", f"{missing}, {more}")
 
 
 def _manifests() -> itertools.chain[tuple[str, str]]:
