@@ -55,9 +55,9 @@ class Scenario:
                 shutil.copytree(source, f"{copied}{suffix}", copy_function=shutil.copy2)
         return copied
 
-    def second(self, path: Path, rows: list[tuple[Any, ...]] = SECOND) -> lb.BatchReport:
+    def second(self, path: Path) -> lb.BatchReport:
         return self.table(path).apply(
-            frame(self.spark, rows), batch=2, system_time=START + dt.timedelta(days=1)
+            frame(self.spark, SECOND), batch=2, system_time=START + dt.timedelta(days=1)
         )
 
 

@@ -38,22 +38,6 @@ def test_G1_a_batch_that_dies_at_a_write_is_finished_by_the_next_try(
     assert content(scenario.spark, path) == undisturbed
 
 
-@pytest.mark.parametrize(
-    ("nth", "when", "bad"), [(1, "after", [(None, "other", 20, "U")]), (2, "before", [])]
-)
-def test_G5_rejected_rows_of_an_attempt_that_was_given_up_are_not_taken_for_those_of_its_number(
-    scenario: Scenario, nth: int, when: str, bad: list[tuple[object, ...]]
-) -> None:
-    path = died(
-        scenario, nth, when
-    )  # when the rejected rows are written, and the truth is not; then its files were left out
-    report = scenario.second(path, [(6, "f", 20, "U"), *bad])
-    rejected = scenario.table(path).rejected()
-    assert rejected is not None
-    assert [(row["batch"], "other" in row["raw"]) for row in rejected.collect()] == [(2, True) for _ in bad]
-    assert report.rejected == len(bad)
-
-
 def test_G1_of_two_writers_at_once_one_wins_and_the_table_is_right(
     scenario: Scenario, undisturbed: dict[str, list[str]]
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import lakebed as lb
 from lakebed.errors import ConflictError
+from lakebed.table import commits
 from lakebed.tables.delta import DeltaTable
 
 if TYPE_CHECKING:
@@ -93,3 +94,24 @@ def test_G9_a_journal_that_a_crash_left_empty_takes_other_columns(
         assert [f.name for f in table().known_columns] == ["id", "v", "lsn"]
     finally:
         spark.sql("DROP DATABASE first_died CASCADE")
+
+
+@pytest.mark.parametrize("bad", ["", " UNION ALL SELECT 9, NULL"])
+def test_G5_rejected_rows_of_an_attempt_that_was_given_up_are_not_taken_for_those_of_its_number(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    def batch(rows: str) -> lb.BatchReport:
+        table = lb.table(spark, str(tmp_path / "t"), feed=lb.Append(event_time="at"), history=lb.Log())
+        return table.apply(spark.sql(rows), batch=1, system_time=NOW)
+
+    def dies(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commits, "write_truth", dies)
+        with pytest.raises(KeyboardInterrupt):
+            batch("SELECT 1 AS id, TIMESTAMP '2024-01-01' AS at UNION ALL SELECT 2, NULL")
+    report = batch(f"SELECT 3 AS id, TIMESTAMP '2024-01-01' AS at{bad}")  # its files were left out
+    rejected = spark.read.format("delta").load(str(tmp_path / "t__rejected"))
+    assert [(row["batch"], row["raw"]) for row in rejected.collect()] == ([(1, '{"id":9}')] if bad else [])
+    assert report.rejected == (1 if bad else 0)
