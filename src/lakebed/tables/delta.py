@@ -173,9 +173,8 @@ class DeltaTable:
             columns += f", {quote_ident(name)} STRING GENERATED ALWAYS AS ({expression})"
         told = ", ".join(f"{quote_text(name)} = {quote_text(value)}" for name, value in properties.items())
         parts = f" PARTITIONED BY ({', '.join(map(quote_ident, partition_by))})" if partition_by else ""
-        verb = (
-            "REPLACE" if again else "CREATE"
-        )  # CREATE OR REPLACE refuses other columns where the table is a path
+        # CREATE OR REPLACE refuses other columns where the table is a path.
+        verb = "REPLACE" if again else "CREATE"
         statement = f"{verb} TABLE {self.place.sql} ({columns}) USING delta{parts} TBLPROPERTIES ({told})"
         try:
             self.spark.sql(statement)
