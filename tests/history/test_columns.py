@@ -1,13 +1,14 @@
-"""Columns that all rows of a batch share."""
+"""Columns that all rows of a batch share, and rows as texts."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.sql import functions as F
 
-from lakebed.history.columns import constant
+from lakebed.history.columns import as_json, constant
 from lakebed.tables.settings import setting
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ def test_a_constant_is_no_part_of_generated_code(
         ):
             rows.select((F.col("x") + value).alias("y")).explain("codegen")
         assert (f"{NUMBER}L" in capsys.readouterr().out) is written
+
+
+def test_G5_a_row_as_text_keeps_every_digit_of_its_times(spark: SparkSession) -> None:
+    at, on = "TIMESTAMP '2024-01-01 00:00:00.123456Z'", "TIMESTAMP_NTZ '2024-01-01 00:00:00.000001'"
+    frame = spark.sql(f"SELECT named_struct('at', {at}, 'on', {on}, 'v', NULL) AS row")
+    ((whole, short),) = frame.select(as_json("row"), as_json("row", nulls=False)).take(2)
+    times = {"at": "2024-01-01T00:00:00.123456Z", "on": "2024-01-01T00:00:00.000001"}
+    assert json.loads(whole) == {**times, "v": None}
+    assert json.loads(short) == times
 
 
 def _steady() -> Column:

@@ -126,7 +126,7 @@ def test_a_folder_that_may_not_be_looked_into_is_not_empty(
     assert world.files("b.t") == [["b.t/20240101.csv"]]
     assert anything_new(world.project) == ["a.t"]  # for a run to say why
     [reached, _] = status(world.project)
-    assert reached.trouble == "a.t/ cannot be looked into: Permission denied"
+    assert reached.trouble == "a.t/ cannot be reached: Permission denied"
     with pytest.raises(TransientError):
         list(LocalFolder(tmp_path / "landing").walk(""))
 

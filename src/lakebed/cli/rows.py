@@ -12,11 +12,6 @@ from lakebed.cli.output import Format, print_rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_AS_JSON = {
-    "ignoreNullFields": "false",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
 _TIMES = ("timestamp", "timestamp_ntz")
 
 
@@ -48,10 +43,9 @@ class Rows:
 
 def first_rows(frame: DataFrame, limit: int | None) -> Rows:
     """The first rows, or all, in the frame's order."""
-    from pyspark.sql import functions as F  # noqa: PLC0415 - the command line must start without Spark
+    from lakebed.history.columns import as_json, as_one  # noqa: PLC0415 - the command line must start without Spark
 
-    columns = [F.col(f"`{name.replace('`', '``')}`") for name in frame.columns]
-    lines = frame.select(F.to_json(F.struct(*columns), _AS_JSON))
+    lines = frame.select(as_json(as_one(frame.columns)))
     taken = lines.toLocalIterator() if limit is None else lines.take(limit)
     times = frozenset(field.name for field in frame.schema if field.dataType.typeName() in _TIMES)
     return Rows(tuple(frame.columns), times, [text for (text,) in taken])

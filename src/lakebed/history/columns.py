@@ -62,6 +62,12 @@ IGNORED = "I"
 
 BUCKETS = 1024
 
+# Microseconds, which Spark would cut off.
+_TIMES_IN_JSON = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
 
 def quote_ident(name: str) -> str:
     """A column or table name as it may stand in SQL."""
@@ -118,9 +124,19 @@ def find(name: str, names: Iterable[str]) -> str | None:
     return next((candidate for candidate in names if same(candidate, name)), None)
 
 
+def as_json(value: Column | str, *, nulls: bool = True) -> Column:
+    """A struct, an array or a map as text, nothing of it lost. `nulls`: fields that are NULL are written too."""
+    return F.to_json(value, {**_TIMES_IN_JSON, "ignoreNullFields": str(not nulls).lower()})
+
+
+def as_one(names: Iterable[str]) -> Column:
+    """The columns of these names as one struct."""
+    return F.struct(*[col(name).alias(name) for name in names])
+
+
 def pack(fields: Sequence[StructField]) -> Column:
     """The stored columns as one struct, in the table's order."""
-    return F.struct(*[col(f.name).alias(f.name) for f in fields])
+    return as_one(f.name for f in fields)
 
 
 def unpack(fields: Sequence[StructField], struct: str = ROW) -> list[Column]:

@@ -23,6 +23,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakebed.history.columns import quote_ident
+
 _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 _INTEGERS = tuple(_DIGITS)
 # Not timestamps: what they are as text depends on the session's zone.
@@ -89,3 +91,14 @@ def _upcasts(narrow: DataType, wide: DataType) -> bool:
 
 def _fits(narrow: DataType, wide: DataType) -> bool:
     return narrow == wide or _upcasts(narrow, wide)
+
+
+def type_text(kind: DataType) -> str:
+    """The type as it may stand in SQL, every name inside quoted."""
+    if isinstance(kind, ArrayType):
+        return f"array<{type_text(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{type_text(kind.keyType)},{type_text(kind.valueType)}>"
+    if isinstance(kind, StructType):
+        return f"struct<{','.join(f'{quote_ident(f.name)}:{type_text(f.dataType)}' for f in kind.fields)}>"
+    return str(kind.simpleString())

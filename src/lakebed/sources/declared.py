@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 )
 
 from lakebed.errors import BatchError
-from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find, quote_ident
+from lakebed.history.columns import BAD, FROM_SOURCE, RAW, as_json, as_one, col, find, quote_ident
 from lakebed.manifest.ddl import parse_ddl
 
 UNREADABLE = "unreadable"
@@ -134,6 +134,6 @@ def _by_name(value: Column, arrived: DataType, wanted: DataType) -> Column:
 
 def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:
     """A row whose cast failed, for people to look at: as near to the source as its values tell."""
-    row = F.struct(*[col(name).alias(name) for name in names])
+    row = as_one(names)
     texts = all(isinstance(f.dataType, StringType) for f in frame.schema if f.name in names)
-    return F.to_csv(row) if texts else F.to_json(row)
+    return F.to_csv(row) if texts else as_json(row, nulls=False)

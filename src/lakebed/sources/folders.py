@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from lakebed.errors import ManifestError, TransientError
+from lakebed.errors import ManifestError
+from lakebed.sources.spark_errors import out_of_reach
 
 _OF_THE_DISK = "lost+found"  # where a file system keeps its own; nobody may look into it
 
@@ -122,7 +123,7 @@ def _walk(root: Path, folder: str) -> Iterator[FoundFile]:
     except FileNotFoundError:  # gone since
         return
     except OSError as error:
-        raise _out_of_reach(folder, error) from error
+        raise out_of_reach(error.strerror or str(error), folder, folder or "the landing folder") from error
     for entry in entries:
         if unfinished(entry.name) or entry.name == _OF_THE_DISK:
             continue
@@ -142,15 +143,5 @@ def _file(root: Path, folder: str, entry: os.DirEntry[str]) -> FoundFile | None:
     except FileNotFoundError:  # gone since the folder was read
         return None
     except OSError as error:
-        raise _out_of_reach(f"{folder}{entry.name}", error) from error
+        raise out_of_reach(error.strerror or str(error), f"{folder}{entry.name}") from error
     return FoundFile(f"{folder}{entry.name}", status.st_size, status.st_mtime_ns)
-
-
-def _out_of_reach(path: str, error: OSError) -> TransientError:
-    """What cannot be looked at is not empty: taken for that, its files would read as not there."""
-    return TransientError(
-        f"{path or 'the landing folder'} cannot be looked into: {error.strerror or error}",
-        code="out_of_reach",
-        where=path,
-        hint="may lakebed list and read it? Then run again; or let source.files name another folder",
-    )

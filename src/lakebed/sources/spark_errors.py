@@ -67,12 +67,13 @@ def first_sentence(error: BaseException) -> str:
     return (causes[-1] if causes else own[0])[:300]
 
 
-def out_of_reach(why: str, where: str) -> TransientError:
+def out_of_reach(why: str, where: str, what: str = "the file") -> TransientError:
+    """What cannot be looked at is not empty: taken for that, its rows or files would read as not there."""
     return TransientError(
-        f"the file cannot be reached: {why}",
+        f"{what} cannot be reached: {why}",
         code="out_of_reach",
         where=where,
-        hint="may lakebed read it, and does its store answer? Then run again: the file is taken as it is",
+        hint="may lakebed read it, and does its store answer? Then run again: it is taken as it is",
     )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
-from lakebed.history.columns import col
+from lakebed.history.columns import as_json, col
 from lakebed.history.types import reconcile
 
 
@@ -52,7 +51,7 @@ def _cast(frame: DataFrame, kinds: Mapping[str, DataType]) -> DataFrame:
 
 def _as(value: Column, kind: DataType, wanted: DataType) -> Column:
     nested = isinstance(kind, (StructType, ArrayType, MapType))
-    return F.to_json(value) if nested and isinstance(wanted, StringType) else value.cast(wanted)
+    return as_json(value, nulls=False) if nested and isinstance(wanted, StringType) else value.cast(wanted)
 
 
 def _merge(one: DataType, other: DataType) -> bool:

@@ -31,6 +31,7 @@ from lakebed.history.columns import (
     SEED,
     TRUNCATE,
     UPSERT,
+    as_json,
     col,
     null_row,
     with_key,
@@ -118,7 +119,7 @@ def plan_ledger(ctx: Context, rows: DataFrame, *, size: Size) -> WritePlan:
     )
     modified, again = int(found["modified"]), int(found["again"])
     if modified and feed.on_modified == "fail":
-        sample = staged.where(F.col("_lb_modified") & ~F.col(SEED)).select(F.to_json(ROW)).take(3)
+        sample = staged.where(F.col("_lb_modified") & ~F.col(SEED)).select(as_json(ROW)).take(3)
         raise BatchError(
             f"{modified} records of the ledger came again with other values",
             code="modified_record",

@@ -13,20 +13,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import StructField, StructType
 
 from lakebed.history import current, log, versions
-from lakebed.history.columns import (
-    CARRIED,
-    FILE,
-    LINE,
-    RAW,
-    REASON,
-    pack,
-)
+from lakebed.history.columns import CARRIED, FILE, LINE, RAW, REASON, as_json, pack
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape
 from lakebed.manifest import Log, Versions
@@ -47,7 +37,7 @@ def target_schema(shape: Shape) -> StructType:
 
 def rejected_rows(bad: DataFrame, moment: Moment, columns: Sequence[StructField]) -> DataFrame:
     """Bad rows of a batch as rows of `__rejected` (G5)."""
-    raw = F.coalesce(F.col(RAW), F.to_json(pack(list(columns))))
+    raw = F.coalesce(F.col(RAW), as_json(pack(columns), nulls=False))
     return bad.select(
         F.col(REASON).alias("reason"),
         raw.alias("raw"),
@@ -62,7 +52,7 @@ def late_rows(late: DataFrame, moment: Moment) -> DataFrame:
     """Late events that change nothing (G7), as rows of `__rejected`."""
     return late.select(
         F.lit("late").alias("reason"),
-        F.to_json(CARRIED).alias("raw"),
+        as_json(CARRIED, nulls=False).alias("raw"),
         F.lit(None).cast("string").alias("file"),
         F.lit(None).cast("bigint").alias("line"),
         F.lit(moment.batch).cast("bigint").alias("batch"),

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
 from lakebed.errors import BatchError, TableError
-from lakebed.history.columns import REASON, col, internal, same
+from lakebed.history.columns import REASON, as_json, as_one, internal, same
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
 from lakebed.manifest import check_combination
@@ -370,5 +370,5 @@ class Table(Reading):
 def _as_texts(rows: DataFrame, limit: int) -> tuple[str, ...]:
     """Some rows as JSON, internal columns left out."""
     names = [name for name in rows.columns if not internal(name)]
-    shown = rows.select(F.to_json(F.struct(*[col(name) for name in names]), {"ignoreNullFields": "false"}))
+    shown = rows.select(as_json(as_one(names)))
     return tuple(row[0] for row in shown.take(limit))

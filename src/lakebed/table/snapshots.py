@@ -26,6 +26,7 @@ from lakebed.history.columns import (
     SAME1,
     SAME2,
     SETS,
+    as_json,
     col,
     null_row,
     with_key,
@@ -276,7 +277,7 @@ def _deletes(ctx: Context, staged: DataFrame) -> DataFrame:
 def _clashing(ctx: Context, keyed: DataFrame) -> list[str]:
     """Some of the keys that have different rows."""
     key = F.struct(*[F.col(own).alias(name) for own, name in zip(ctx.keys, ctx.shape.key, strict=True)])
-    clashes = _grouped(ctx, keyed).where(F.col(_CLASHES)).select(F.to_json(key))
+    clashes = _grouped(ctx, keyed).where(F.col(_CLASHES)).select(as_json(key))
     return [row[0] for row in clashes.take(3)]
 
 

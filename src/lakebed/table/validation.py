@@ -20,7 +20,8 @@ from lakebed.history.columns import (
     RAW,
     REASON,
     TRUNCATE,
-    col,
+    as_json,
+    as_one,
     internal,
 )
 from lakebed.history.normalise import Moment, normalise
@@ -118,7 +119,7 @@ def _for_people(names: Sequence[str]) -> Column:
     """A bad row: where it came from, if that is known, and as it came, or with all its values."""
     line = F.coalesce(F.concat(F.lit(", line "), F.col(LINE).cast("string")), F.lit(""))
     place = F.coalesce(F.concat(F.col(FILE), line, F.lit(": ")), F.lit(""))
-    values = F.to_json(F.struct(*[col(name) for name in names]), {"ignoreNullFields": "false"})
+    values = as_json(as_one(names))
     return F.concat(place, F.coalesce(F.col(RAW), values))
 
 

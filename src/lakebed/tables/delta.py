@@ -22,12 +22,13 @@ from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
+from lakebed.history.types import type_text
 from lakebed.manifest.dataset import Files
 from lakebed.tables.commit_log import Partitions, local_log, newest_commits, told_by, touched_partitions
 from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
 from lakebed.tables.settings import like, setting
-from lakebed.tables.sql import ddl, quote_text
+from lakebed.tables.sql import quote_text
 
 SETTINGS = "lakebed.settings"
 _APP = "lakebed"
@@ -168,7 +169,7 @@ class DeltaTable:
         holds no batch yet.
         """
         properties = {**_table_properties(schema), SETTINGS: _told(settings)}
-        columns = ", ".join(f"{quote_ident(f.name)} {ddl(f.dataType)}" for f in schema)
+        columns = ", ".join(f"{quote_ident(f.name)} {type_text(f.dataType)}" for f in schema)
         for name, expression in (made or {}).items():
             columns += f", {quote_ident(name)} STRING GENERATED ALWAYS AS ({expression})"
         told = ", ".join(f"{quote_text(name)} = {quote_text(value)}" for name, value in properties.items())
@@ -192,8 +193,8 @@ class DeltaTable:
         """Whether the table is as `create` would make it."""
         if (self.properties() or {}).get(SETTINGS) != _told(settings):
             return False
-        wanted = [(f.name, ddl(f.dataType)) for f in schema] + [(name, "string") for name in made or ()]
-        return [(f.name, ddl(f.dataType)) for f in self.schema()] == wanted
+        wanted = [(f.name, type_text(f.dataType)) for f in schema] + [(name, "string") for name in made or ()]
+        return [(f.name, type_text(f.dataType)) for f in self.schema()] == wanted
 
     def _was_hollow(self, error: AnalysisException) -> bool:
         """A crash in the first CREATE can leave folders without a file, which Delta takes for a table: they are removed."""

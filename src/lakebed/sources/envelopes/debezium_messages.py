@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.history.columns import RAW, col, internal, quote_ident
+from lakebed.history.columns import RAW, as_json, as_one, internal, quote_ident
 from lakebed.manifest import Debezium
 from lakebed.manifest.envelopes import DELETE, IGNORE, TRUNCATE, UPSERT
 from lakebed.sources.envelopes.given import Given
@@ -38,12 +38,6 @@ _MESSAGE, _SHELL, _BODY, _EMPTY, _IGNORED = (
 )
 _PARTS, _FLAT, _IMAGE, _ALL_FIELDS = (f"_lb_d_{name}" for name in ("parts", "flat", "image", "all_fields"))
 
-# Microseconds, which Spark would cut off.
-_AS_JSON = {
-    "ignoreNullFields": "false",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
 _KINDS = {"c": UPSERT, "u": UPSERT, "r": UPSERT, "d": DELETE, "t": TRUNCATE, "m": IGNORE}
 
 
@@ -52,8 +46,7 @@ def as_messages(rows: DataFrame, given: Given) -> DataFrame:
     data = [name for name in rows.columns if not internal(name) and not given.is_beside(name)]
     if not data:
         return rows
-    row = F.struct(*[col(name).alias(name) for name in data])
-    return rows.withColumn(RAW, F.to_json(row, _AS_JSON)).drop(*data)
+    return rows.withColumn(RAW, as_json(as_one(data))).drop(*data)
 
 
 def of_source(name: str) -> str:

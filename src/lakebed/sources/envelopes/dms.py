@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.history.columns import BAD, RAW, col, find, internal
+from lakebed.history.columns import BAD, RAW, as_json, as_one, col, find, internal
 from lakebed.manifest import Dms
 from lakebed.manifest.envelopes import DELETE, OPERATION, ORDER, TIME, UPSERT
 from lakebed.sources.envelopes.dms_files import load_counter, stamp, stamp_time
@@ -45,7 +45,7 @@ def changes(rows: DataFrame, envelope: Dms, given: Given) -> DataFrame:  # noqa:
     operation = _operation(named)
     bad = F.coalesce(mark(rows, BAD, "string"), F.when(operation.isNull(), F.lit(UNKNOWN_OPERATION)))
     data = [name for name in rows.columns if not internal(name)]
-    text = F.to_json(F.struct(*[col(name).alias(name) for name in data]))
+    text = as_json(as_one(data), nulls=False)
     added = {
         OPERATION: operation,
         TIME: F.coalesce(_timestamp(rows, envelope), stamp_time(path_of(rows)), arrival(rows)),

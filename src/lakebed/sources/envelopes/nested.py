@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
-from lakebed.history.columns import quote_ident
+from lakebed.history.types import type_text
 
 
 def nested_value(value: Column, kind: DataType) -> Column:
@@ -53,14 +53,3 @@ def as_texts(kind: DataType) -> DataType:
     if isinstance(kind, StructType):
         return StructType([StructField(f.name, as_texts(f.dataType)) for f in kind.fields])
     return StringType()
-
-
-def type_text(kind: DataType) -> str:
-    """The type as Spark reads it, whatever the names in it are."""
-    if isinstance(kind, ArrayType):
-        return f"array<{type_text(kind.elementType)}>"
-    if isinstance(kind, MapType):
-        return f"map<{type_text(kind.keyType)},{type_text(kind.valueType)}>"
-    if isinstance(kind, StructType):
-        return f"struct<{','.join(f'{quote_ident(f.name)}:{type_text(f.dataType)}' for f in kind.fields)}>"
-    return str(kind.simpleString())
