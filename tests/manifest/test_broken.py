@@ -20,6 +20,7 @@ DATASET = [
     ("%Y%m%d", "%Y%q", 3, "source.files", "the pattern cannot be used: the format '%Y%q' of the part 'date'"),
     ("files: crm/customers/{date:%Y%m%d}.csv", "files: []", 3, "source.files", "expected a text, found an empty list"),
     ("format: csv", "format: xls", 4, "source.format", "expected csv | json | ndjson | parquet | orc, found the text 'xls'"),
+    ("format: csv", "format: json\n  short_records: fill", 5, "source.short_records", "only records of csv can be short, and the format is json"),
     ("header: true", "header: yes", 5, "source.options.header", "'yes' may mean true or false, or a text"),
     ("header: true", "header: [1]", 5, "source.options.header", "expected a text, a number, true or false, found a list"),
     ("header: true", "mode: 010", 5, "source.options.mode", "'010' is read as different numbers by different programs"),

@@ -76,6 +76,19 @@ def test_G5_a_row_with_too_few_or_too_many_values_is_bad(spark: SparkSession, tm
         assert rows.frame.count() == 3
 
 
+def test_a_short_record_is_filled_where_the_manifest_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    """A quoted separator is none; a record that is too long, or cut off inside quotes, stays bad."""
+    text = b'id,name,town\n1\n2,"a, ""b"""\r\n3,\r\n4,x,\r\n5,x,y,z\n6,"cut'
+    of = dataset(schema="id bigint, name string, town string", short_records="fill")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))
+    good = [(1, None, None), (2, 'a, "b"', None), (3, None, None), (4, "x", None)]
+    assert data(rows)[:4] == good
+    assert [(why, line) for why, _, line in bad(rows)] == [("unreadable", 6), ("unreadable", 7)]
+    single = dataset(short_records="fill", options={"sep": ";", "quote": "'", "escape": "\\"})
+    rows = read(spark, tmp_path, single, put(tmp_path, "in/b.csv", "id;name;town\n1;'a\\';b'\n2;x;y;z\n"))
+    assert (data(rows)[0], len(bad(rows))) == (("1", "a';b", None), 1)
+
+
 def test_a_time_of_day_is_no_instant(spark: SparkSession, tmp_path: Path) -> None:
     """Spark would take today's date: another table on every replay."""
     of = dataset(schema="t timestamp")

@@ -116,6 +116,9 @@ def check_dataset(dataset: Dataset) -> Iterator[Explained]:
         yield from _check_path_time(dataset.source)
         yield from _check_snapshot_unit(dataset, dataset.source)
         yield from check_envelope(dataset, dataset.source)
+        if dataset.source.format != "csv" and "short_records" in dataset.source.model_fields_set:
+            what = f"only records of csv can be short, and the format is {dataset.source.format}"
+            yield Explained(("source", "short_records"), what, "take the option out")
     elif isinstance(dataset.feed, Append):
         what = "a query gives the complete state again and again, and 'append' would take it for new facts each time"
         yield Explained(("feed", "kind"), what, "use snapshot; or ledger, updates or changes")

@@ -128,6 +128,7 @@ class LandingFiles(_Source):
     max_bytes: Size = 4 * 2**30
     on_changed_file: Literal["fail", "reload", "ignore"] = "fail"
     wait_for: Annotated[str, AfterValidator(_marker)] | None = None
+    short_records: Literal["bad", "fill"] = "bad"
 
     @cached_property
     def pattern(self) -> PathPattern:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from lakebed.errors import BatchError
-from lakebed.history.columns import LINE, POSITION, RAW, col
+from lakebed.history.columns import LINE, POSITION, RAW
 from lakebed.manifest import Dms, LandingFiles
 from lakebed.sources import encodings
 from lakebed.sources.envelopes import dms_files
@@ -26,6 +25,7 @@ from lakebed.sources.reading import (
     raw_text,
     typed_rows,
 )
+from lakebed.sources.record_ends import filled, without_returns
 
 # RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
 CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
@@ -59,21 +59,11 @@ def csv_rows(reading: Reading) -> DataFrame:
     frame = load(reading, texts, **how).withColumn(RAW, raw_text(names))
     frame = frame.where(F.col(LINE) > above + FIRST_LINE) if above else frame
     frame = encodings.decoded(frame, names) if checked else frame
-    frame = _without_returns(reading, frame, names) if parted else frame
+    frame = filled(frame, names, reading.options) if reading.source.short_records == "fill" else frame
+    frame = without_returns(frame, names, reading.options) if parted else frame
     if reading.declared is None and reading.options.get("inferschema", "false").lower() == "true":
         return typed_rows(reading, frame, [kept_type(reading, f) for f in _inferred(reading, names)])
     return typed_rows(reading, frame, reading.declared)
-
-
-def _without_returns(reading: Reading, frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Records end with a line feed, whatever the file's first line ends with: Spark, left alone, would take that for all of them. The
-    carriage return before one is no part of the last value, nor is a line that has nothing else a record."""
-    last, null = col(names[-1]), reading.options.get("nullvalue", "")
-    text = F.regexp_replace(last, r"\r\z", "")
-    ended = F.coalesce(last.endswith("\r"), F.lit(False))
-    value = F.when(~ended, last).when(~text.isin("", null), text)
-    blank = reduce(lambda one, name: one & col(name).isNull(), names[1:], col(names[0]) == "\r")
-    return frame.where(~F.coalesce(blank, F.lit(False))).withColumn(names[-1], value)
 
 
 def _laid_out(reading: Reading) -> tuple[Reading, list[str] | None]:

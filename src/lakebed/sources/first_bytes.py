@@ -146,7 +146,7 @@ def first_record(file: Start, options: Mapping[str, str], *, where: str) -> list
     comment = options.get("comment") or None
     try:
         with _opened(file, options, where) as text:
-            for record in csv.reader(text, **_dialect(options)):
+            for record in csv.reader(text, **dialect(options)):
                 if record and not (comment and record[0].startswith(comment)):
                     return [record[0].removeprefix("\ufeff"), *record[1:]]
     except UnicodeError:
@@ -240,7 +240,8 @@ def _no_encoding(name: str, where: str) -> BatchError:
     )
 
 
-def _dialect(options: Mapping[str, str]) -> dict[str, Any]:
+def dialect(options: Mapping[str, str]) -> dict[str, Any]:
+    """How the options part and quote values, as Python's `csv` has it."""
     quote, escape = options.get("quote", '"'), options.get("escape", '"')
     separator = options.get("sep") or options.get("delimiter") or ","
     if len(separator) != 1 and separator != "\\t":
