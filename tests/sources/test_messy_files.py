@@ -115,6 +115,22 @@ def test_G5_json_values_behind_others_are_told_wherever_they_stand(
     assert data(rows) == [(1, 'a}{b" }{ \\'), (2, "[] []")]
 
 
+def test_G5_names_of_json_that_are_spelled_in_two_ways_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would give the value of the one as NULL. Inside an object the spelling is the object's own affair."""
+    records = ['{"Id":1,"v":{"ID":1}}', '{"v":{"ID":2},"id":2}']
+    texts = {"ndjson": "\n".join(records), "json": f"[{','.join(records)}]"}
+    either: tuple[dict[str, Any], ...] = ({"schema": "id bigint, v struct<ID:bigint>"}, {})
+    for format_, text in texts.items():
+        for schema in either:
+            of = dataset("in/{name}.json", format=format_, **schema)
+            source, file = FileSource(of, LocalFolder(tmp_path)), put(tmp_path, "in/a.json", text)
+            with pytest.raises(TransientError, match="different letters") as caught, source.errors():
+                source.read(spark, [file]).frame.count()
+            assert caught.value.code == "unreadable_file"
+            alike = put(tmp_path, "in/b.json", text.replace('"id"', '"Id"'))
+            assert [row[0] for row in data(read(spark, tmp_path, of, alike))] == [1, 2]
+
+
 def test_a_text_stays_a_text_however_much_it_looks_like_a_number(spark: SparkSession, tmp_path: Path) -> None:
     of = dataset(options={"inferSchema": True})
     rows = read(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -26,7 +27,7 @@ from lakebed.sources.encodings import named_encoding
 from lakebed.sources.first_bytes import first_names, has_second_value
 from lakebed.sources.reading import Reading, kept_type, load, no_rows, not_in_path, raw_text, typed_rows
 from lakebed.sources.remote_folder import escaped
-from lakebed.sources.spark_errors import SEVERAL_VALUES
+from lakebed.sources.spark_errors import OTHER_SPELLING, SEVERAL_VALUES
 
 # Outside of texts, a comma or another bracket stands between what ends with one bracket and begins with another.
 _ADJOINING = r"[}\]]\s*[\[{]"
@@ -50,6 +51,7 @@ def json_rows(reading: Reading) -> DataFrame:
         how["lineSep"] = "\n"  # Spark finds the ends of lines by itself in UTF-8 only
     if reading.declared is not None:
         schema = _json_schema(reading, reading.declared, how)
+        reading.looked_for[:] = [f.name for f in schema]
         frame = load(reading, StructType([*schema, StructField(RAW, StringType())]), **how)
         return typed_rows(
             reading, frame.withColumn(RAW, raw_text([f.name for f in schema])), reading.declared
@@ -58,7 +60,7 @@ def json_rows(reading: Reading) -> DataFrame:
         how["dropFieldIfAllNull"] = "true"  # Spark would call it a text, whatever it is in other files
     frame = load(reading, None, **how)
     seen = [f for f in frame.schema if f.name not in FROM_SOURCE]
-    names = [f.name for f in seen]
+    names = reading.looked_for[:] = [f.name for f in seen]
     if not names and reading.known and RAW not in frame.columns:
         return no_rows(reading, reading.known)
     if not names:
@@ -81,19 +83,42 @@ def json_rows(reading: Reading) -> DataFrame:
 
 def nothing_unread(readings: Sequence[Reading]) -> list[DataFrame]:
     """Frames without rows that fail when they are read, where a value of these files stands where no reader would look: behind another
-    one, in its line or, where a file is one value, in the file. `has_second_value` sees it only near a file's beginning."""
+    one, in its line or, where a file is one value, in the file (`has_second_value` sees it only near a file's beginning); or under a name
+    that is spelled otherwise than in the file's first records."""
+    alike: dict[tuple[bool, tuple[str, ...]], list[Reading]] = {}
+    for one in readings:
+        if named_encoding(one.options) is None:
+            alike.setdefault((one.is_one_value, tuple(one.looked_for)), []).append(one)
     frames = []
-    for whole in (False, True):
-        files = [one for one in readings if one.is_one_value == whole and named_encoding(one.options) is None]
-        if not files:
-            continue
+    for (whole, names), files in alike.items():
         addresses = [escaped(one.start.address) for one in files]
         text = files[0].spark.read.text(addresses, wholetext=whole)
         bare = F.regexp_replace(F.regexp_replace("value", r"\\.", ""), '"[^"]*"', "")
         several = F.col("value").rlike(_ADJOINING) & bare.rlike(_ADJOINING)
-        fails = F.when(several, F.raise_error(F.lit(SEVERAL_VALUES)).cast("boolean")).otherwise(F.lit(False))
+        fails = F.when(several, _failing(SEVERAL_VALUES)).when(
+            _spelled_otherwise(names, whole=whole), _failing(OTHER_SPELLING)
+        )
         frames.append(text.where(fails).select(F.lit(None).cast("string").alias(RAW)))
     return frames
+
+
+def _failing(why: str) -> Column:
+    return F.raise_error(F.lit(why)).cast("boolean")
+
+
+def _spelled_otherwise(names: Sequence[str], *, whole: bool) -> Column:
+    """Whether a record of the text has one of these names in other letters, large or small. Names inside of a record's objects do not
+    count, so what looks like one is read to be sure."""
+    if not names:
+        return F.lit(False)
+    same, either = ("|".join(map(re.escape, one)) for one in (names, map(str.lower, names)))
+    text = F.col("value")
+    records = F.coalesce(F.from_json(text, "array<string>"), F.array(text)) if whole else F.array(text)
+    found = F.flatten(F.transform(records, F.json_object_keys))
+    other = F.exists(
+        found, lambda name: F.lower(name).isin([one.lower() for one in names]) & ~name.isin(list(names))
+    )
+    return text.rlike(f'"(?!(?:{same})")(?iu:{either})"\\s*:') & F.coalesce(other, F.lit(False))
 
 
 def _kept(reading: Reading, seen: StructField) -> StructField:

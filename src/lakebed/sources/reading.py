@@ -40,6 +40,9 @@ class Reading:
     options: Mapping[str, str]
     notes: list[str] = field(default_factory=list)
     known: Sequence[StructField] = ()  # columns that the table has
+    looked_for: list[str] = field(
+        default_factory=list
+    )  # of JSON: the names as Spark is told them, or saw them
 
     @property
     def where(self) -> str:

@@ -43,14 +43,16 @@ def whole_text(error: BaseException) -> str:
 
 
 SEVERAL_VALUES = "several JSON values follow one another, and only the first would be read"
+OTHER_SPELLING = (
+    "records spell a column's name in different letters, large or small, and only one of them would be read"
+)
 
 
 def is_about_reading(error: BaseException) -> bool:
     """Whether Spark could not make sense of a file, as opposed to not getting at it."""
     if not is_spark_error(error) or is_about_access(error):
         return False
-    text = whole_text(error)
-    return SEVERAL_VALUES in text or _READING.search(text) is not None
+    return _own_sentence(error) is not None or _READING.search(whole_text(error)) is not None
 
 
 def is_about_access(error: BaseException) -> bool:
@@ -60,11 +62,17 @@ def is_about_access(error: BaseException) -> bool:
 
 def first_sentence(error: BaseException) -> str:
     """What went wrong, in one line: the innermost cause that says anything, else the error's own first line."""
-    if SEVERAL_VALUES in whole_text(error):
-        return SEVERAL_VALUES
+    if own_sentence := _own_sentence(error):
+        return own_sentence
     causes = [f"{name}: {said}" if said else name for name, said in _CAUSED.findall(whole_text(error))]
     own = str(error).strip().splitlines() or [type(error).__name__]
     return (causes[-1] if causes else own[0])[:300]
+
+
+def _own_sentence(error: BaseException) -> str | None:
+    """What a check of lakebed's own said, which Spark carried out."""
+    text = whole_text(error)
+    return next((one for one in (SEVERAL_VALUES, OTHER_SPELLING) if one in text), None)
 
 
 def out_of_reach(why: str, where: str, what: str = "the file") -> TransientError:
