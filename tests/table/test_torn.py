@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import lakebed as lb
 from lakebed.errors import TableError
+from lakebed.tables.commit_log import UNKNOWN, told_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,38 @@ def test_G1_a_clone_a_table_without_its_journal_and_a_journal_without_its_table_
         opened("t").apply(spark.range(1), batch=1, system_time=NOW)
     shutil.move(tmp_path / "t__journal", tmp_path / "moved__journal")
     assert opened("moved").state().count() == 3
+
+
+def test_G1_a_table_that_was_restored_to_before_its_newest_batch_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Delta would skip the batches that it knows by number, and the rows of a batch would be gone for good."""
+    table = lb.table(spark, str(tmp_path / "t"), feed=lb.Append(), history=lb.Log())
+    restore = f"RESTORE TABLE delta.`{tmp_path}/t` TO VERSION AS OF "
+    first, second = (
+        table.apply(spark.range(batch), batch=batch, system_time=NOW).version for batch in (1, 2)
+    )
+    spark.sql(f"{restore}{first}")
+    with pytest.raises(TableError, match="a version before that of batch 2") as error:
+        table.apply(spark.range(3), batch=3, system_time=NOW)
+    assert error.value.code == "torn_dataset"
+    assert f"{restore}{second}" in (error.value.hint or "")
+    spark.sql(f"{restore}{second}")
+    table.apply(spark.range(3), batch=3, system_time=NOW)
+    assert table.read().count() == 1 + 2 + 3
+
+
+@pytest.mark.parametrize(
+    ("operation", "chosen", "restored_to"),
+    [
+        ("WRITE", {}, None),
+        ("RESTORE", {"version": 5, "timestamp": None}, 5),
+        ("RESTORE", {"version": "5"}, 5),  # as Spark's history has it
+        ("RESTORE", {"version": None, "timestamp": "2024-01-01"}, UNKNOWN),
+    ],
+)
+def test_G1_a_restore_is_told_by_its_commit(operation: str, chosen: Any, restored_to: int | None) -> None:
+    assert told_by(7, {"operation": operation, "operationParameters": chosen}) == (7, None, restored_to)
 
 
 def test_L4_a_state_that_is_ahead_of_its_log_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -7,14 +7,24 @@ milliseconds and without a job.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 Partitions = tuple[dict[str, str | None], ...]
 
 _NAME = 20 + len(".json")
+UNKNOWN = -1
+
+
+class Told(NamedTuple):
+    """What a commit tells: lakebed's own facts, or None; and where a RESTORE made it, the version that the table was brought back to
+    (`UNKNOWN` if that was chosen by a time)."""
+
+    version: int
+    facts: dict[str, Any] | None
+    restored_to: int | None = None
 
 
 def local_log(location: str) -> Path | None:
@@ -67,24 +77,26 @@ def _actions(commit: Path, marks: Sequence[str]) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def newest_commits(log: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """(version, what lakebed told with it or None), the newest first."""
+def newest_commits(log: Path) -> Iterator[Told]:
+    """The newest first."""
     names = (name for name in (path.name for path in log.iterdir()) if len(name) == _NAME)
     for name in sorted(
         (name for name in names if name.endswith(".json") and name[:20].isdigit()), reverse=True
     ):
-        yield int(name[:20]), told_by(_user_metadata(log / name))
+        found = (one.get("commitInfo") for one in _actions(log / name, ('"commitInfo"',)))
+        yield told_by(int(name[:20]), next(filter(None, found), {}))
 
 
-def _user_metadata(commit: Path) -> str | None:
-    for action in _actions(commit, ('"commitInfo"',)):
-        if "commitInfo" in action:
-            metadata: str | None = action["commitInfo"].get("userMetadata")
-            return metadata
-    return None
+def told_by(version: int, info: Mapping[str, Any]) -> Told:
+    """What the commit of this version tells; `info` is Delta's own account of it."""
+    restored = None
+    if info.get("operation") == "RESTORE":
+        chosen = (info.get("operationParameters") or {}).get("version")
+        restored = UNKNOWN if chosen is None else int(chosen)
+    return Told(version, _facts(info.get("userMetadata")), restored)
 
 
-def told_by(metadata: str | None) -> dict[str, Any] | None:
+def _facts(metadata: str | None) -> dict[str, Any] | None:
     """What lakebed wrote into a commit; None if the commit is not lakebed's."""
     if not metadata:
         return None

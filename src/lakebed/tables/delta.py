@@ -24,7 +24,7 @@ from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
 from lakebed.history.types import type_text
 from lakebed.manifest.dataset import Files
-from lakebed.tables.commit_log import Partitions, local_log, newest_commits, told_by, touched_partitions
+from lakebed.tables.commit_log import Partitions, Told, local_log, newest_commits, told_by, touched_partitions
 from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
 from lakebed.tables.settings import like, setting
@@ -121,15 +121,29 @@ class DeltaTable:
         return reader.load(self.place.text) if self.place.is_path else reader.table(self.place.sql)
 
     def head(self) -> Head:
-        """The newest batch that the table holds; `Head()` if the table does not exist or holds none."""
+        """The newest batch that the table holds; `Head()` if the table does not exist or holds none. Raises `TableError` where somebody
+        has brought the table back to a version before that batch: its commit is there, and its rows are not."""
         log = local_log(self.place.text) if self.place.is_path else None
         commits = newest_commits(log) if log is not None else self._commits()
-        newest = -1
-        for version, facts in commits:
+        newest, restored_to = -1, None
+        for version, facts, restored in commits:
             newest = max(newest, version)
-            if facts is not None:
-                return Head(int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version)
+            restored_to = restored if restored_to is None else restored_to
+            if facts is None:
+                continue
+            if restored_to is not None and restored_to < version:
+                raise self._restored(int(facts["batch"]), version)
+            return Head(int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version)
         return Head(version=newest)
+
+    def _restored(self, batch: int, version: int) -> TableError:
+        return TableError(
+            f"RESTORE has brought the table back to a version before that of batch {batch}, and its other tables hold that batch",
+            code="torn_dataset",
+            where=self.place.text,
+            hint=f"undo it: RESTORE TABLE {self.place.sql} TO VERSION AS OF {version}. A batch is taken back by one that brings "
+            "the right rows, or by removing all tables of the dataset and loading from the start",
+        )
 
     def touched(self, version: int, columns: Sequence[str]) -> Partitions | None:
         """The partitions that this version changed rows of; None stands for the whole table."""
@@ -137,18 +151,20 @@ class DeltaTable:
         log = local_log(properties["location"] if properties else self.place.text)
         return touched_partitions(log, version, columns) if columns and log is not None else None
 
-    def _commits(self) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    def _commits(self) -> Iterator[Told]:
         """The same by way of Spark: a few first, all if they tell nothing."""
         for limit in (3, 100_000):
             try:
                 history = self.spark.sql(f"DESCRIBE HISTORY {self.place.sql} LIMIT {limit}")
-                rows = history.select("version", "userMetadata").take(limit)
+                rows = history.select("version", "userMetadata", "operation", "operationParameters").take(
+                    limit
+                )
             except AnalysisException as error:
                 if _is_missing(error):
                     return
                 raise
-            for row in sorted(rows, reverse=True):
-                yield row[0], told_by(row[1])
+            for row in sorted(rows, key=lambda row: int(row["version"]), reverse=True):
+                yield told_by(row["version"], row.asDict())
             if len(rows) < limit:
                 return
 
