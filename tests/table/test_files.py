@@ -50,6 +50,8 @@ def test_D15_a_column_that_is_not_written_is_refused_before_anything_is(
     table = lb.table(
         spark, str(tmp_path / "t"), feed=feed, history=lb.Current(), files={"count": 2, "by": ["seq"]}
     )
-    with pytest.raises(BatchError, match="'seq', which the batch does not write"):
-        table.apply(spark.createDataFrame([(1, 1)], "id int, seq int"), batch=1, system_time=DAY)
+    rows = spark.createDataFrame([(1, 1)], "id int, seq int")
+    for call in (table.apply, table.preview):
+        with pytest.raises(BatchError, match="'seq', which the batch does not write"):
+            call(rows, batch=1, system_time=DAY)
     assert table.last_batch == 0

@@ -274,8 +274,10 @@ class Table(Reading):
         try:
             refuse_made(self.partitions, df, self.feed.except_columns)
             shape = shape_of(df.schema, self.feed, self.history, book.known, batch_time_declared=timed)
+            schema = commits.target_schema(shape)
             if not book.last_batch:
-                refuse_missing(self.partitions, shape, commits.target_schema(shape))
+                refuse_missing(self.partitions, shape, schema)
+            self._check_files(schema.fieldNames())
             return shape
         except BatchError as error:
             error.where = error.where or f"{self.place.text}, batch {moment.batch}"
@@ -283,7 +285,6 @@ class Table(Reading):
 
     def _ensure_target(self, book: Book, shape: Shape, *, timed: bool) -> str:
         """The table exists; gives its location."""
-        self._check_files(commits.target_schema(shape).fieldNames())
         if book.exists and not book.replaceable:
             return book.location
         settings = settings_for(self.feed, self.history, self.partitions, timed=timed)
