@@ -206,6 +206,21 @@ def test_files_are_never_taken_for_loaded_because_of_someone_elses_batch(world: 
     assert pending(world) == DAYS
 
 
+def test_files_whose_batches_a_table_lacks_are_not_passed_over(world: World) -> None:
+    """The table was removed, or the control store is that of another profile."""
+    world.land(*DAYS[:2])
+    world.run()
+    world.tables["a.t"].applied.clear()
+    world.land(DAYS[2])
+    error = world.run().failed[0].error
+    assert isinstance(error, TableError)
+    assert (error.code, error.what) == (
+        "missing_batches",
+        "the control store tells of 2 batches, and the table holds none",
+    )
+    assert pending(world) == [DAYS[2]]
+
+
 def pending(world: World) -> list[str]:
     with world.store() as store:
         return pending_files(world.project, world.project.dataset("a.t"), store)

@@ -57,6 +57,7 @@ def _refuse_unknown_batches(work: Work, number: int) -> None:
     """A new plan whose number the table has already would be taken for applied, and its files for loaded."""
     held = work.table.last_batch
     if held < number:
+        _refuse_missing_batches(work, number)
         return
     last = work.store.last_batch(work.name)
     if last is not None and last.number >= held:
@@ -70,9 +71,25 @@ def _refuse_unknown_batches(work: Work, number: int) -> None:
     )
 
 
+def _refuse_missing_batches(work: Work, number: int) -> None:
+    """The files of batches that the table lacks count as taken: they would never come into it."""
+    held = work.table.last_batch
+    if held + 1 >= number:
+        return
+    raise TableError(
+        f"the control store tells of {number - 1} batches, and the table holds {held or 'none'}",
+        code="missing_batches",
+        where=work.name,
+        hint="was the table removed, or is this the control store of another project or profile? Bring the table back, or name another "
+        f"`control`; to load from the start, remove all tables of the dataset, {work.plans.place} and the control store, "
+        "which the next run makes again for the other datasets",
+    )
+
+
 def check_plan(work: Work, plan: BatchPlan) -> None:
     """Refuse a plan that a run before left, where its inputs are no longer those, or where the manifest of now would make another
     batch of them. It is not planned anew without being asked: that run's Spark may still be committing it."""
+    _refuse_missing_batches(work, plan.number)
     inputs = work.inputs_of(plan)
     work.source.check(inputs)
     if work.source.next_batch(inputs) == inputs and work.source.event_time(inputs) == plan.event_time:
