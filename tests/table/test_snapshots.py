@@ -24,19 +24,23 @@ def test_F3_a_row_that_is_set_aside_is_not_gone_if_its_key_can_be_read(
 ) -> None:
     feed = lb.Snapshot(key=["id"], on_bad_rows="quarantine")
     table = lb.table(spark, str(tmp_path / "products"), feed=feed, history=lb.Versions())
-    schema = f"id int, price int, {BAD} string"
+    schema, nan = f"id double, price int, {BAD} string", float("nan")
     for number, rows in enumerate(
         (
-            [(1, 10, None), (2, 20, None), (3, 30, None)],
-            [(1, 11, None), (2, None, "bad_cast")],  # the price of 2 was no number; 3 is gone
+            [(1.0, 10, None), (2.0, 20, None), (3.0, 30, None), (nan, 40, None)],
+            [
+                (1.0, 11, None),
+                (2.0, None, "bad_cast"),
+                (nan, None, "bad_cast"),
+            ],  # no number was their price; 3 is gone
         ),
         1,
     ):
         df = spark.createDataFrame(rows, schema)
         report = table.apply(df, batch=number, system_time=DAY + dt.timedelta(days=number))
-    assert (report.rejected, report.deleted) == (1, 1)
+    assert (report.rejected, report.deleted) == (2, 1)
     found = table.read().where("is_current").select("id", "price").orderBy("id")
-    assert [tuple(row) for row in found.collect()] == [(1, 11), (2, 20)]
+    assert [str(tuple(row)) for row in found.collect()] == ["(1.0, 11)", "(2.0, 20)", "(nan, 40)"]
 
 
 def test_F3_a_key_may_come_twice_in_a_large_snapshot_with_one_and_the_same_row(

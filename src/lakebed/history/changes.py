@@ -18,6 +18,7 @@ from lakebed.history.columns import (
     COPIES,
     DELETE,
     EVENT_TIME,
+    EVERY_OTHER,
     FROM,
     HASH1,
     HASH2,
@@ -128,10 +129,15 @@ def carry(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
 
+    listed = getattr(shape.feed, "ignore_nulls", False)
+    nulls_keep = None if isinstance(listed, bool) else {name.lower() for name in listed}
+
     def carried(f: StructField) -> Column:
         sets = F.lit(True)
         if f.name.lower() in shape.optional:
             sets = F.col(SETS).isNull() | F.array_contains(F.col(SETS), f.name.lower())
+            if nulls_keep is not None and f.name.lower() not in nulls_keep:
+                sets = sets | F.array_contains(F.col(SETS), EVERY_OTHER)
         value = F.when((F.col(KIND) == UPSERT) & sets, F.struct(field(ROW, f.name).alias("v")))
         return F.last(value, ignorenulls=True).over(so_far)
 

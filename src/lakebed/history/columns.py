@@ -60,6 +60,9 @@ DELETE = "D"
 TRUNCATE = "T"
 IGNORED = "I"
 
+# Among the names of the columns that a change sets; no column has this one.
+EVERY_OTHER = ""
+
 BUCKETS = 1024
 
 # Microseconds, which Spark would cut off.

@@ -134,6 +134,7 @@ def target_rows(written: DataFrame, shape: Shape, moment: Moment) -> DataFrame:
 
 ROUND = "_lb_round"
 DIFFERS = "_lb_differs"
+NEWEST = "_lb_newest"
 
 
 def states_in_turn(
@@ -144,7 +145,8 @@ def states_in_turn(
     shape: Shape,
 ) -> DataFrame:
     """The state of each key after each of its new events, taken in order: keys, ROUND, ORDER, KIND, ROW, EVENT_TIME,
-    EFFECTIVE (the time of the event that is new), DIFFERS (from the round before).
+    EFFECTIVE (the time of the event that is new), DIFFERS (from the round before), NEWEST (the order of the newest event by then, which
+    may be a truncate).
 
     Round 0 is the state before; events of one order are one round. Folding every round anew costs rounds times events, but
     only for keys where an event came late. A state keeps the newest event's time (L3).
@@ -171,7 +173,8 @@ def states_in_turn(
         one_each = with_truncates(one_each, truncates, by_round, null_row(shape.data))
     line = timeline(one_each.withColumn(SEED, F.lit(False)), by_round, shape)
     last = line.withColumn("_lb_last", is_last(by_round)).where("_lb_last")
-    states = last.select(*by_round, KIND, ROW, EVENT_TIME, ALL1, ALL2).join(causes, by_round, "left")
+    newest = F.col(ORDER).alias(NEWEST)
+    states = last.select(*by_round, KIND, ROW, EVENT_TIME, newest, ALL1, ALL2).join(causes, by_round, "left")
     before = Window.partitionBy(*keys).orderBy(ROUND)
     lives, lived = F.col(KIND) == UPSERT, F.coalesce(F.lag(KIND).over(before) == UPSERT, F.lit(False))
     equal = (F.lag(ALL1).over(before) == F.col(ALL1)) & (F.lag(ALL2).over(before) == F.col(ALL2))

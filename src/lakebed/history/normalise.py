@@ -17,6 +17,7 @@ from lakebed.history.columns import (
     BATCH,
     DELETE,
     EVENT_TIME,
+    EVERY_OTHER,
     FILE,
     FROM,
     HASH1,
@@ -229,7 +230,8 @@ def _any_null(names: tuple[str, ...]) -> Column:
 
 def _sets(shape: Shape) -> Column:
     """F6: the lower-cased names of the columns that a change sets, of those that it may leave unset; NULL means all of them, also
-    of those that the table gets later."""
+    of those that the table gets later. `EVERY_OTHER` stands for those that `ignore_nulls` does not list, where they are always set: that
+    other columns may be unset too can be said later."""
     none = F.lit(None).cast("array<string>")
     if not shape.partial:
         return none
@@ -253,6 +255,8 @@ def _sets(shape: Shape) -> Column:
             else F.lit(name.lower())
             for name in arrived
         ]
+        if not keeps and feed.ignore_nulls is not True:
+            parts.append(F.lit(EVERY_OTHER))
         value = F.array_sort(F.array_compact(F.array(*parts))) if parts else _names([])
     else:
         value = whole

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -16,6 +18,9 @@ _PATTERN = {
     "%S": "ss",
     "%f": "SSSSSS",
 }
+_PIECES = re.compile(rf"({'|'.join(_PATTERN)})|((?:%%|(?!{'|'.join(_PATTERN)}).)+)", re.DOTALL)
+_RESERVED = "[]{}#"  # they mean something in a pattern of Spark
+_NEXT_69 = 2069
 _PER_SECOND = {"epoch_s": 1, "epoch_ms": 1_000, "epoch_us": 1_000_000}
 
 
@@ -24,21 +29,24 @@ def spark_time(value: Column, format_: str | None) -> Column:
     if format_ is None:
         return value.cast("timestamp")
     if format_ in _PER_SECOND:
-        return F.timestamp_micros(value.try_cast("bigint") * F.lit(1_000_000 // _PER_SECOND[format_]))
-    return F.try_to_timestamp(value.cast("string"), F.lit(spark_pattern(format_)))
+        micros = F.try_multiply(value.try_cast("bigint"), F.lit(1_000_000 // _PER_SECOND[format_]))
+        return F.timestamp_micros(micros)
+    time = F.try_to_timestamp(value.cast("string"), F.lit(spark_pattern(format_)))
+    if "%y" not in format_.replace("%%", ""):
+        return time
+    # 69 is 1969, as where a format stands in a path; Spark takes it for 2069.
+    return F.when(F.year(time) >= _NEXT_69, time - F.make_interval(F.lit(100))).otherwise(time)
 
 
 def spark_pattern(format_: str) -> str:
-    """A strftime format as Spark's own pattern; literal text is quoted."""
-    pattern, place = "", 0
-    while place < len(format_):
-        directive = format_[place : place + 2]
-        if directive == "%%":
-            pattern, place = pattern + "'%'", place + 2
-        elif directive in _PATTERN:
-            pattern, place = pattern + _PATTERN[directive], place + 2
-        else:
-            letter = format_[place]
-            pattern += f"'{letter}'" if letter.isalpha() else ("''" if letter == "'" else letter)
-            place += 1
+    """A strftime format as Spark's own pattern; literal text is quoted, neighbours together: a quote's end and the next one's begin
+    would be a quote."""
+    pattern = ""
+    for directive, literal in _PIECES.findall(format_):
+        pattern += _PATTERN[directive] if directive else _quoted(literal.replace("%%", "%"))
     return pattern
+
+
+def _quoted(text: str) -> str:
+    text = text.replace("'", "''")
+    return f"'{text}'" if any(sign.isalpha() or sign in _RESERVED for sign in text) else text

@@ -232,5 +232,6 @@ def _shortened(ctx: Context, line: DataFrame) -> DataFrame | None:
 
 
 def _in_time(ctx: Context) -> bool:
-    """A snapshot's time and the system time never go back; the times of other files may."""
-    return isinstance(ctx.shape.feed, Snapshot) or ctx.moment.event_time is None
+    """A snapshot's time and the system time never go back; the times of other files may, and system times may lie before them."""
+    timed = ctx.moment.event_time is not None or ctx.before.batch_times
+    return isinstance(ctx.shape.feed, Snapshot) or not timed

@@ -49,6 +49,7 @@ class Before:
     journal: DataFrame | None = None
     next_number: int = 0
     newest_snapshot: str | None = None
+    batch_times: bool = False  # some batch was given an event time of its own
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,6 @@ def evolve(tables: Tables, book: Book, shape: Shape) -> bool:
     stored = [f for f in new if f.name not in beside]
     wider = [f for f in shape.widened if f.name not in beside]
     for name in {"target", "journal", "state"} & {"target", *book.versions}:
-        columns, widens = (new, shape.widened) if name == "journal" else (stored, wider)
-        tables.named(name).evolve(columns, widens=bool(widens))
+        columns, types = (new, shape.widened) if name == "journal" else (stored, wider)
+        tables.named(name).evolve(columns, types)
     return bool(stored or wider)

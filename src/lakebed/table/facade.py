@@ -248,7 +248,13 @@ class Table(Reading):
             return Before()
         # The newest version of each table is that of the newest batch: what maintenance did since is the same rows.
         latest = dict.fromkeys(book.versions, -1)
-        return before_at(self.tables, latest, book.facts["next"], book.facts.get("newest_snapshot"))
+        return before_at(
+            self.tables,
+            latest,
+            book.facts["next"],
+            newest_snapshot=book.facts.get("newest_snapshot"),
+            batch_times=bool(book.facts.get("batch_times", book.timed)),
+        )
 
     # ---- checks before anything is read
 
@@ -330,6 +336,7 @@ class Table(Reading):
                 "base": ctx.before.next_number,
                 "next": max(plan.next_number, ctx.before.next_number),
                 "newest_snapshot": ctx.before.newest_snapshot,
+                "batch_times": ctx.before.batch_times or moment.event_time is not None,
                 "keeps": shape.keeps,
                 **plan.facts,
             },

@@ -64,7 +64,9 @@ class Sorted:
     line: DataFrame
     truncates: DataFrame | None  # every truncate there is, old and new; None where there can be none
     new_truncates: DataFrame | None
-    passed_over: DataFrame | None  # deletes that the history ignores: kept in the journal, not folded
+    passed_over: (
+        DataFrame | None
+    )  # kept in the journal, not folded: deletes that the history ignores, truncates that came with other times
     refolds: bool
     dead: bool  # some keys of the batch were known, and not live
     size: Size
@@ -83,15 +85,20 @@ class Sorted:
 def sort_batch(ctx: Context, rows: DataFrame, *, total: int, deletes: int, truncates: int) -> Sorted:
     """Normalised rows → `Sorted`. `total`, `deletes` and `truncates` are their counts."""
     # Once parted by key, all that follows finds the events of a key together.
-    events = distinct_events(events_of(rows, ctx.shape).repartition(*ctx.keys), ctx.keys)
-    passed_over = None
-    unchanged = 0
+    events = events_of(rows, ctx.shape)
+    if truncates:  # what their rows have in the key's columns says nothing
+        keyed = F.col(KIND) != TRUNCATE
+        events = events.withColumns({name: F.when(keyed, F.col(name)) for name in ctx.keys})
+    events = distinct_events(events.repartition(*ctx.keys), ctx.keys)
+    passed_over, unchanged = None, 0
     if ctx.shape.ignores_deletes and deletes + truncates:
         passed_over = events.where(F.col(KIND) != UPSERT)
         events, unchanged, truncates = events.where(F.col(KIND) == UPSERT), deletes + truncates, 0
     sorted_ = sort_events(ctx, events, size=Size(total), has_truncates=truncates > 0)
     counts = {**sorted_.counts, "unchanged": unchanged}
-    return replace(sorted_, passed_over=passed_over, counts=counts)
+    return replace(
+        sorted_, passed_over=sorted_.passed_over if passed_over is None else passed_over, counts=counts
+    )
 
 
 def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: bool) -> Sorted:
@@ -111,15 +118,15 @@ def sort_events(ctx: Context, events: DataFrame, *, size: Size, has_truncates: b
         if not has_truncates:
             final = _with_news(ctx, final)
     told = tallied(found)
-    new_truncates = None
+    new_truncates, lowering = None, None
     if has_truncates:
-        new_truncates, known_again = _sort_truncates(ctx, events.where(F.col(KIND) == TRUNCATE))
+        new_truncates, lowering, known_again = _sort_truncates(ctx, events.where(F.col(KIND) == TRUNCATE))
         told["duplicate"] += known_again
     return Sorted(
         line=final,
         truncates=marks,
         new_truncates=new_truncates,
-        passed_over=None,
+        passed_over=lowering,
         refolds=refolds or has_truncates,
         dead=bool(found["dead"]),
         size=size,
@@ -228,9 +235,14 @@ def _with_known(ctx: Context, line: DataFrame, *, size: Size) -> DataFrame:
     )
     joined = line.drop(KNOWN, LOWERS, MET, MET_UPSERTS, CONFLICT, WINS)
     joined = joined.join(there, identity, "left").join(met, place, "left").fillna(0, [MET, MET_UPSERTS])
+    return _compared_times(joined)
+
+
+def _compared_times(events: DataFrame) -> DataFrame:
+    """Whether the journal has each event, told by the times that it has it with, and whether those are greater."""
     known = F.col("_lb_there_time").isNotNull()
     lowers = (F.col(EVENT_TIME) < F.col("_lb_there_time")) | (F.col(FROM) < F.col("_lb_there_from"))
-    return joined.withColumns({KNOWN: known, LOWERS: F.coalesce(known & lowers, F.lit(False))}).drop(
+    return events.withColumns({KNOWN: known, LOWERS: F.coalesce(known & lowers, F.lit(False))}).drop(
         "_lb_there_time", "_lb_there_from"
     )
 
@@ -264,17 +276,16 @@ def _truncates(ctx: Context, events: DataFrame) -> DataFrame:
     return staged
 
 
-def _sort_truncates(ctx: Context, mine: DataFrame) -> tuple[DataFrame, int]:
-    """The truncates that the journal does not have, and how many rows were of those it has."""
-    known = mine.withColumn(KNOWN, F.lit(False))
+def _sort_truncates(ctx: Context, mine: DataFrame) -> tuple[DataFrame, DataFrame, int]:
+    """The truncates that the journal does not have; those that it has with greater times; and how many rows were of those it has."""
+    known = mine.withColumns({KNOWN: F.lit(False), LOWERS: F.lit(False)})
     if ctx.before.journal is not None:
-        there = ctx.before.journal.where(F.col(KIND) == TRUNCATE).select(ORDER).distinct()
-        there = there.withColumn("_lb_there", F.lit(True))
-        known = mine.join(F.broadcast(there), [ORDER], "left")
-        known = known.withColumn(KNOWN, F.col("_lb_there").isNotNull()).drop("_lb_there")
+        there = ctx.before.journal.where(F.col(KIND) == TRUNCATE).groupBy(ORDER)
+        least = there.agg(F.min(EVENT_TIME).alias("_lb_there_time"), F.min(FROM).alias("_lb_there_from"))
+        known = _compared_times(mine.join(F.broadcast(least), [ORDER], "left"))
     again = F.when(F.col(KNOWN), F.col(COPIES)).otherwise(F.col(COPIES) - 1)
     staged, found = ctx.staging.write(known, "new_truncates", {"again": F.sum(again)})
-    return staged.where(~F.col(KNOWN)), int(found["again"] or 0)
+    return staged.where(~F.col(KNOWN)), staged.where(F.col(LOWERS)), int(found["again"] or 0)
 
 
 # ---- the journal

@@ -180,7 +180,8 @@ def _versions_anew(ctx: Context, events: DataFrame, sorted_: Sorted) -> tuple[Da
     initial = shape.history.initial
     if initial is not None:
         whole = Window.partitionBy(*ctx.keys)
-        first = F.max(versions.INITIAL).over(whole) | (F.min(BATCH).over(whole) == 1)
+        keyed = F.when(F.col(ORDER).getField("t") == 1, F.col(BATCH))  # a truncate is no event of one key
+        first = F.max(versions.INITIAL).over(whole) | (F.min(keyed).over(whole) == 1)
         events = events.withColumn(versions.INITIAL, F.lit(True) if initial.keys == "all" else first)
     if ctx.before.target is None:
         found = versions.versions_of(events, ctx.keys, shape)
@@ -259,7 +260,7 @@ def _fold_log(ctx: Context, sorted_: Sorted, line: DataFrame, plan: WritePlan) -
     line = line.withColumns({top: F.col(ORDER), EFFECTIVE: F.lit(None).cast("timestamp")})
     if sorted_.refolds:
         turns, plan.rejected = _in_turns(ctx, sorted_)
-        line = line.unionByName(turns.withColumn(top, F.col(ORDER)).select(line.columns))
+        line = line.unionByName(turns.withColumn(top, F.col(log.NEWEST)).select(line.columns))
         seeds = sorted_.line.where(F.col(SEED) & F.col(REFOLD)).withColumn(COUNTED, F.lit(False))
         keys = turns.select(*ctx.keys).distinct()
         seeds = _columns(ctx, matching(seeds, keys, ctx.keys))

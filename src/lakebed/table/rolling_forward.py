@@ -69,10 +69,15 @@ def _finish(tables: Tables, book: Book, feed: AnyFeed, history: AnyHistory, lagg
 
 
 def before_at(
-    tables: Tables, reads: Mapping[str, int], base: int, newest_snapshot: str | None = None
+    tables: Tables,
+    reads: Mapping[str, int],
+    base: int,
+    *,
+    newest_snapshot: str | None = None,
+    batch_times: bool = False,
 ) -> Before:
     """The tables at these versions; -1 is the newest one."""
     frames = {
         name: tables.named(name).read(None if version < 0 else version) for name, version in reads.items()
     }
-    return Before(**frames, next_number=base, newest_snapshot=newest_snapshot)
+    return Before(**frames, next_number=base, newest_snapshot=newest_snapshot, batch_times=batch_times)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -77,7 +78,8 @@ class Arrived:
     def set_aside(self, ctx: Context) -> DataFrame:
         """The keys of bad rows, where they can be read: presence is decided by the key alone (F3), so these are not gone."""
         bad = with_key(self.rows.where(F.col(REASON).isNotNull()), ctx.shape.key)
-        return bad.select(*ctx.keys).dropna().distinct()
+        readable = reduce(lambda one, other: one & other, [F.col(name).isNotNull() for name in ctx.keys])
+        return bad.where(readable).select(*ctx.keys).distinct()
 
 
 def plan_snapshot(ctx: Context, arrived: Arrived, *, read: int, rejected: int) -> WritePlan:

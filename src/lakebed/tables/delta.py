@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, TimestampNTZType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
@@ -235,13 +235,17 @@ class DeltaTable:
             hint="choose another place for the dataset, or move those files away",
         )
 
-    def evolve(self, new: Sequence[StructField], *, widens: bool) -> None:
+    def evolve(self, new: Sequence[StructField], wider: Sequence[StructField]) -> None:
         """Turn on the table features that these new columns, or wider types, need; nothing where none is needed."""
         wanted: dict[str, str] = {}
         if any(map(_is_odd, new)):
             wanted["delta.columnMapping.mode"] = "name"
-        if widens:
+        if wider:
             wanted["delta.enableTypeWidening"] = "true"
+        if any(isinstance(kind, TimestampNTZType) for f in (*new, *wider) for kind in _kinds_in(f.dataType)):
+            wanted["delta.feature.timestampNtz"] = (
+                "supported"  # a new table has it by itself, an older one not
+            )
         for name, value in wanted.items():
             self.spark.sql(
                 f"ALTER TABLE {self.place.sql} SET TBLPROPERTIES ({quote_text(name)} = {quote_text(value)})"
@@ -367,16 +371,22 @@ def _is_missing(error: AnalysisException) -> bool:
 
 def _is_odd(column: StructField) -> bool:
     """Whether Delta stores the column only under another name, for its own or one inside it."""
-    kinds, odd = [column.dataType], bool(_ODD & set(column.name))
-    while kinds and not odd:
-        kind = kinds.pop()
-        if isinstance(kind, StructType):
-            odd = any(map(_is_odd, kind))
-        elif isinstance(kind, ArrayType):
-            kinds.append(kind.elementType)
-        elif isinstance(kind, MapType):
-            kinds += [kind.keyType, kind.valueType]
-    return odd
+    inside = (f.name for kind in _kinds_in(column.dataType) if isinstance(kind, StructType) for f in kind)
+    return any(_ODD & set(name) for name in (column.name, *inside))
+
+
+def _kinds_in(kind: DataType) -> Iterator[DataType]:
+    """The type and all types inside it."""
+    yield kind
+    parts: list[DataType] = []
+    if isinstance(kind, StructType):
+        parts = [f.dataType for f in kind]
+    elif isinstance(kind, ArrayType):
+        parts = [kind.elementType]
+    elif isinstance(kind, MapType):
+        parts = [kind.keyType, kind.valueType]
+    for part in parts:
+        yield from _kinds_in(part)
 
 
 def _table_properties(schema: StructType) -> dict[str, str]:
