@@ -11,7 +11,7 @@ import pytest
 
 import lakebed as lb
 from lakebed.errors import TableError
-from lakebed.tables.commit_log import UNKNOWN, told_by
+from lakebed.tables.commit_log import UNKNOWN_VERSION, told_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +67,7 @@ def test_G1_a_table_that_was_restored_to_before_its_newest_batch_is_refused(
         ("WRITE", {}, None),
         ("RESTORE", {"version": 5, "timestamp": None}, 5),
         ("RESTORE", {"version": "5"}, 5),  # as Spark's history has it
-        ("RESTORE", {"version": None, "timestamp": "2024-01-01"}, UNKNOWN),
+        ("RESTORE", {"version": None, "timestamp": "2024-01-01"}, UNKNOWN_VERSION),
     ],
 )
 def test_G1_a_restore_is_told_by_its_commit(operation: str, chosen: Any, restored_to: int | None) -> None:

@@ -129,8 +129,7 @@ def carry(events: DataFrame, keys: Sequence[str], shape: Shape) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
 
-    listed = getattr(shape.feed, "ignore_nulls", False)
-    nulls_keep = None if isinstance(listed, bool) else {name.lower() for name in listed}
+    nulls_keep = shape.nulls_keep
 
     def carried(f: StructField) -> Column:
         sets = F.lit(True)

@@ -248,14 +248,14 @@ def _sets(shape: Shape) -> Column:
         legal = F.array_sort(F.array_distinct(F.filter(listed, lambda name: name.isin(*_lower(arrived)))))
         value = F.when(col(named).isNull(), whole).otherwise(legal)
     elif isinstance(feed, (Updates, Changes)) and feed.ignore_nulls is not False:
-        nulls_keep = set(_lower(free if feed.ignore_nulls is True else list(feed.ignore_nulls)))
+        nulls_keep = set(_lower(free)) if shape.nulls_keep is None else shape.nulls_keep
         parts = [
             F.when(col(name).isNotNull(), F.lit(name.lower()))
             if name.lower() in nulls_keep
             else F.lit(name.lower())
             for name in arrived
         ]
-        if not keeps and feed.ignore_nulls is not True:
+        if not keeps and shape.nulls_keep is not None:
             parts.append(F.lit(EVERY_OTHER))
         value = F.array_sort(F.array_compact(F.array(*parts))) if parts else _names([])
     else:

@@ -105,17 +105,21 @@ class Shape:
         return isinstance(self.history, Versions) and self.history.deletes == "ignore"
 
     @property
+    def nulls_keep(self) -> frozenset[str] | None:
+        """F6: the lower-cased names that `ignore_nulls` lists; None where it is no list, but all columns or none."""
+        listed = self.feed.ignore_nulls if isinstance(self.feed, (Updates, Changes)) else False
+        return None if isinstance(listed, bool) else frozenset(name.lower() for name in listed)
+
+    @property
     def optional(self) -> frozenset[str]:
         """F6: the lower-cased names of the columns that a change may leave unset. Any other column that an event lacks, because the
         table got it later, is NULL in it (G9)."""
         if not self.carries:
             return frozenset()
-        feed = self.feed
-        free = {f.name.lower() for f in self.data if f.name not in self.key}
-        nulls_keep = feed.ignore_nulls if isinstance(feed, (Updates, Changes)) else False
-        if isinstance(nulls_keep, bool) or self.keeps:
-            return frozenset(free)
-        return frozenset(free & {name.lower() for name in nulls_keep})
+        free = frozenset(f.name.lower() for f in self.data if f.name not in self.key)
+        if self.nulls_keep is None or self.keeps:
+            return free
+        return free & self.nulls_keep
 
     @property
     def order_type(self) -> StructType:

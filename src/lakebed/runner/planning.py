@@ -24,6 +24,7 @@ def next_plan(work: Work) -> BatchPlan | None:
     last = work.store.last_batch(work.name)
     number = last.number + 1 if last else 1
     _refuse_unknown_batches(work, number)
+    _refuse_missing_batches(work, number)
     now = work.edges.now()
     return BatchPlan(
         dataset=work.name,
@@ -57,7 +58,6 @@ def _refuse_unknown_batches(work: Work, number: int) -> None:
     """A new plan whose number the table has already would be taken for applied, and its files for loaded."""
     held = work.table.last_batch
     if held < number:
-        _refuse_missing_batches(work, number)
         return
     last = work.store.last_batch(work.name)
     if last is not None and last.number >= held:

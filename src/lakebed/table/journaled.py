@@ -64,9 +64,8 @@ class Sorted:
     line: DataFrame
     truncates: DataFrame | None  # every truncate there is, old and new; None where there can be none
     new_truncates: DataFrame | None
-    passed_over: (
-        DataFrame | None
-    )  # kept in the journal, not folded: deletes that the history ignores, truncates that came with other times
+    # Kept in the journal, not folded: deletes that the history ignores, truncates that came again with smaller times.
+    passed_over: DataFrame | None
     refolds: bool
     dead: bool  # some keys of the batch were known, and not live
     size: Size

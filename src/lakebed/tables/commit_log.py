@@ -15,12 +15,12 @@ from urllib.parse import unquote, urlsplit
 Partitions = tuple[dict[str, str | None], ...]
 
 _NAME = 20 + len(".json")
-UNKNOWN = -1
+UNKNOWN_VERSION = -1
 
 
 class Told(NamedTuple):
     """What a commit tells: lakebed's own facts, or None; and where a RESTORE made it, the version that the table was brought back to
-    (`UNKNOWN` if that was chosen by a time)."""
+    (`UNKNOWN_VERSION` if that was chosen by a time)."""
 
     version: int
     facts: dict[str, Any] | None
@@ -92,7 +92,7 @@ def told_by(version: int, info: Mapping[str, Any]) -> Told:
     restored = None
     if info.get("operation") == "RESTORE":
         chosen = (info.get("operationParameters") or {}).get("version")
-        restored = UNKNOWN if chosen is None else int(chosen)
+        restored = UNKNOWN_VERSION if chosen is None else int(chosen)
     return Told(version, _facts(info.get("userMetadata")), restored)
 
 

@@ -18,13 +18,14 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, TimestampNTZType
+from pyspark.sql.types import StructField, StructType
 
 from lakebed.errors import ConflictError, TableError
 from lakebed.history.columns import quote_ident
 from lakebed.history.types import type_text
 from lakebed.manifest.dataset import Files
 from lakebed.tables.commit_log import Partitions, Told, local_log, newest_commits, told_by, touched_partitions
+from lakebed.tables.features import needed_for, properties_for
 from lakebed.tables.files import writer_in_files
 from lakebed.tables.place import Place
 from lakebed.tables.settings import like, setting
@@ -32,14 +33,11 @@ from lakebed.tables.sql import quote_text
 
 SETTINGS = "lakebed.settings"
 _APP = "lakebed"
-_ODD = set(" ,;{}()\n\t=")
 # In conditions, the table and the rows that are written: names that no column has.
 TABLE, ROWS = "_lb_table", "_lb_rows"
 _HIDDEN = "(redacted)"
 _MATERIALIZE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
 _PROPERTIES = 10_000  # more than any table has
-# The log must outlive every pause of a feed: the newest batch number is told by it.
-_LONG = "interval 3650 days"
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ class DeltaTable:
         `made` are text columns that Delta makes by an expression, whenever rows are written; `again` replaces a table that
         holds no batch yet.
         """
-        properties = {**_table_properties(schema), SETTINGS: _told(settings)}
+        properties = {**properties_for(schema), SETTINGS: _told(settings)}
         columns = ", ".join(f"{quote_ident(f.name)} {type_text(f.dataType)}" for f in schema)
         for name, expression in (made or {}).items():
             columns += f", {quote_ident(name)} STRING GENERATED ALWAYS AS ({expression})"
@@ -237,16 +235,7 @@ class DeltaTable:
 
     def evolve(self, new: Sequence[StructField], wider: Sequence[StructField]) -> None:
         """Turn on the table features that these new columns, or wider types, need; nothing where none is needed."""
-        wanted: dict[str, str] = {}
-        if any(map(_is_odd, new)):
-            wanted["delta.columnMapping.mode"] = "name"
-        if wider:
-            wanted["delta.enableTypeWidening"] = "true"
-        if any(isinstance(kind, TimestampNTZType) for f in (*new, *wider) for kind in _kinds_in(f.dataType)):
-            wanted["delta.feature.timestampNtz"] = (
-                "supported"  # a new table has it by itself, an older one not
-            )
-        for name, value in wanted.items():
+        for name, value in needed_for(new, wider).items():
             self.spark.sql(
                 f"ALTER TABLE {self.place.sql} SET TBLPROPERTIES ({quote_text(name)} = {quote_text(value)})"
             )
@@ -257,7 +246,7 @@ class DeltaTable:
         if not self.place.is_path:
             self._make_for(rows.schema)
         writer = writer_in_files(rows, self.files).mode("append")
-        return self._write(writer.options(**_table_properties(rows.schema)), commit)
+        return self._write(writer.options(**properties_for(rows.schema)), commit)
 
     def _make_for(self, schema: StructType) -> None:
         """The table exists. One without a batch, left by an attempt that died, is made anew if it is for other columns; not so a
@@ -367,36 +356,6 @@ def _is_missing(error: AnalysisException) -> bool:
             "SCHEMA_NOT_FOUND",
         )
     )
-
-
-def _is_odd(column: StructField) -> bool:
-    """Whether Delta stores the column only under another name, for its own or one inside it."""
-    inside = (f.name for kind in _kinds_in(column.dataType) if isinstance(kind, StructType) for f in kind)
-    return any(_ODD & set(name) for name in (column.name, *inside))
-
-
-def _kinds_in(kind: DataType) -> Iterator[DataType]:
-    """The type and all types inside it."""
-    yield kind
-    parts: list[DataType] = []
-    if isinstance(kind, StructType):
-        parts = [f.dataType for f in kind]
-    elif isinstance(kind, ArrayType):
-        parts = [kind.elementType]
-    elif isinstance(kind, MapType):
-        parts = [kind.keyType, kind.valueType]
-    for part in parts:
-        yield from _kinds_in(part)
-
-
-def _table_properties(schema: StructType) -> dict[str, str]:
-    properties = {
-        "delta.enableDeletionVectors": "true",
-        "delta.logRetentionDuration": _LONG,
-    }
-    if any(map(_is_odd, schema)):
-        properties["delta.columnMapping.mode"] = "name"
-    return properties
 
 
 def _told(settings: Mapping[str, Any] | None) -> str:
