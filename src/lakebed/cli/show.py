@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -56,6 +56,8 @@ def show(
     """
     if all_versions and as_of is not None:
         raise typer.BadParameter("--all-versions and --as-of contradict each other: give one of them")
+    if as_of is not None:
+        _refuse_no_moment(as_of)
     project = settings(context).load()
     spark = spark_of(project, short=True, quiet=format_ is not Format.TABLE)
     derived = next((one for one in project.derived if one.name.lower() == name.lower()), None)
@@ -99,7 +101,7 @@ def ordered_rows(
 
     table = opened(project, dataset, spark)
     if as_of is not None:
-        rows = table.as_of(_time(as_of))
+        rows = table.as_of(as_of)
     elif isinstance(dataset.history, Versions) and not all_versions:
         rows = table.open_versions()
     else:
@@ -114,18 +116,16 @@ def ordered_rows(
     return rows.orderBy(*[F.col(f"`{name.replace('`', '``')}`") for name in names])
 
 
-def _time(text: str) -> datetime | int:
-    """A day or a time (UTC unless it says otherwise), or a number where versions are counted so."""
-    if text.lstrip("-").isdigit() and len(text.lstrip("-")) != len("20240131"):
-        return int(text)
+def _refuse_no_moment(text: str) -> None:
+    """Before Spark is started; which of them it must be, the table tells."""
     try:
-        time = datetime.fromisoformat(text)
+        float(text)
     except ValueError:
-        if text.lstrip("-").isdigit():
-            return int(text)
-        what = f"{text!r} is no time: give a day such as 2024-01-31, a time such as 2024-01-31T12:00:00Z, or a number"
-        raise typer.BadParameter(what) from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            what = f"{text!r} is no time: give a day such as 2024-01-31, a time such as 2024-01-31T12:00:00Z, or a number"
+            raise typer.BadParameter(what) from None
 
 
 def count_rows(project: Project, dataset: Dataset, spark: Callable[[], SparkSession]) -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from lakebed.errors import LakebedError, TableError
 from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import DEAD, EFFECTIVE, col, find, internal
 from lakebed.manifest import Append, Log, Versions
 from lakebed.manifest.histories import AnyFeed, AnyHistory
+from lakebed.table.as_of import Asked, moment_like
 from lakebed.table.opening import Tables
 
 Key = Mapping[str, Any]
@@ -57,18 +58,16 @@ class Reading:
             rows = rows.where(~col(self.history.own("is_deleted")))
         return self._data(rows)
 
-    def as_of(self, time: dt.datetime | dt.date | str | float) -> DataFrame:
-        """Rows valid at this time (R1): of versions those whose interval holds it, of a log the state it had then."""
+    def as_of(self, time: Asked) -> DataFrame:
+        """Rows valid at this time (R1): of versions those whose interval holds it, of a log the state it had then. Times without a zone
+        are UTC."""
         self._finished()
         rows = self.tables.target.read()
         if isinstance(self.history, Versions):
             return _shown(rows.where(self._valid_at(rows, time)))
         if isinstance(self.history, Log):
-            if isinstance(self.feed, Append):
-                return _shown(rows.where(F.col(EFFECTIVE) <= F.lit(time).cast("timestamp")))
-            return self._data(
-                self._last_of_log(rows.where(F.col(EFFECTIVE) <= F.lit(time).cast("timestamp")))
-            )
+            until = rows.where(F.col(EFFECTIVE) <= moment_like(time, TimestampType()))
+            return _shown(until) if isinstance(self.feed, Append) else self._data(self._last_of_log(until))
         raise TableError(
             "a table with history: current knows only the present",
             code="no_history",
@@ -116,16 +115,11 @@ class Reading:
         ]
         return rows.select(*[col(name) for name in names])
 
-    def _valid_at(self, rows: DataFrame, time: Any) -> Column:
+    def _valid_at(self, rows: DataFrame, time: Asked) -> Column:
         assert isinstance(self.history, Versions)
         own = self.history.own
         start, end = col(own("valid_from")), col(own("valid_to"))
-        kind = rows.schema[own("valid_from")].dataType
-        at = (
-            F.lit(time).cast("timestamp").cast(kind)
-            if kind.typeName() in ("date", "timestamp", "timestamp_ntz")
-            else F.lit(time).cast(kind)
-        )
+        at = moment_like(time, rows.schema[own("valid_from")].dataType)
         inclusive = self.history.end == "inclusive_day"
         ends = (at <= end) if inclusive else (at < end)
         return (start <= at) & (end.isNull() | ends)
