@@ -6,11 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.conformance.checks import Open
-from tests.properties.judge import (
-    differences,
-    generated,
-    smallest,
-)
+from tests.properties.judge import differences, explained, generated
 from tests.properties.setups import by_pair
 
 from evidence.comparing import compared, every_so_many, opened_tables, say, wrong_ones
@@ -40,9 +36,10 @@ def _shared(pair: tuple[str, str], seed: int, share: float, wanted: int, opened:
     def told_otherwise(number: int) -> int:
         place, piece, count = pieces[number]
         name = f"{pair[0]}_{pair[1]}_{place}_{piece}"
-        found = differences(kinds[place], generated(kinds[place], seed * 1000 + piece, count), opened, name)
+        histories = generated(kinds[place], seed * 1000 + piece, count)
+        found = differences(kinds[place], histories, opened, name)
         for other in found[:1]:
-            say(seed, str(smallest(other, opened, f"{name}_small") if other.history else other))
+            say(seed, str(explained(other, histories, opened, f"{name}_small")))
         return len(found)
 
     wrong = wrong_ones(told_otherwise, range(len(pieces)))

@@ -44,12 +44,15 @@ class ByEngine:
     def _open(self) -> None:
         if self.feed.get("kind") not in _FEEDS or self.history.get("kind") not in _HISTORIES:
             raise Failed("invalid_options", {}, "no such kind")
+        history = _given(self.history)
+        partition_by = history.pop("partition_by", ())  # an option of the table, not of its history
         try:
             self.opened = open_table(
                 self.spark,
                 str(self.path),
                 feed=_FEEDS[self.feed["kind"]](**_given(self.feed)),
-                history=_HISTORIES[self.history["kind"]](**_given(self.history)),
+                history=_HISTORIES[history["kind"]](**history),
+                partition_by=partition_by,
             )
         except LakebedError as error:
             raise Failed(error.code, error.counts, str(error)) from error

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.oracle.conditions import condition
-from tests.oracle.events import Event, Values
+from tests.oracle.events import Event, Key, Values
 from tests.oracle.options import Options, lower, own_columns
 from tests.oracle.values import Value, cast, in_turn, meet, read_ddl, read_time, read_value
 
@@ -41,6 +41,7 @@ class Read:
     events: list[tuple[int, Event]] = field(default_factory=list)
     ignored: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+    set_aside: set[Key] = field(default_factory=set)  # keys that could be read of rows that were
 
 
 def evolved(
@@ -111,6 +112,7 @@ class Reader:
             reason = self._bad(row)
             if reason is not None:
                 read.rejected[reason] += 1
+                read.set_aside.add(tuple(row[name] for name in self.key))
             else:
                 read.events.append((position, self._event(row, read, position)))
         return read

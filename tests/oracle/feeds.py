@@ -121,7 +121,7 @@ def _snapshot(feed: Options, read: Read, delivered: Delivered, winner: Winner) -
     scope = lower(feed.get("scope"))
     places = {_place(event.values, scope) for event in rows.values()}
     spoken_of = [key for key, row in live.items() if not scope or _place(row, scope) in places]
-    gone = [key for key in spoken_of if key not in rows]
+    gone = [key for key in spoken_of if key not in rows and key not in read.set_aside]
     limit = feed.get("max_delete_fraction")
     if spoken_of and limit is not None and len(gone) / len(spoken_of) > limit:
         raise Refused("too_many_deletes")

@@ -12,34 +12,35 @@ from tests.properties.setups import COLUMNS, DATA, Setup
 
 Row = dict[str, Any]
 History = list[list[Row]]
-BATCHES = 3
 NEWEST = 12  # the greatest order
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def random_history(setup: Setup, dice: random.Random) -> History:
-    """A history of up to a dozen rows of at most two keys, in `BATCHES` batches."""
+    """A history of up to a dozen rows of at most two keys, in the setup's batches."""
     if setup.feed["kind"] == "snapshot":
-        return [_snapshot(setup, dice) for _ in range(BATCHES)]
+        return [_snapshot(setup, dice) for _ in setup.batches]
     rows = [_row(setup, dice) for _ in range(dice.randint(1, 9))]
     if not setup.ties:
         rows = list({(row["k"], row["seq"]): row for row in rows}.values())
     rows += [dict(row) for row in rows if dice.random() < 0.15]
-    history = delivered(rows, dice)
+    history = delivered(rows, len(setup.batches), dice)
     return _later_ones_newer(history) if setup.in_order else history
 
 
 def _later_ones_newer(history: History) -> History:
     """The same, with every order above all those of the batches before."""
-    return [
-        [row | {"seq": row["seq"] and row["seq"] + place * NEWEST} for row in rows]
-        for place, rows in enumerate(history)
-    ]
+    return [[above(row, place) for row in rows] for place, rows in enumerate(history)]
 
 
-def delivered(rows: Iterable[Row], dice: random.Random) -> History:
+def above(row: Row, place: int) -> Row:
+    """The row with an order above all those of the batches before the one at this place."""
+    return row | {"seq": row["seq"] and row["seq"] + place * NEWEST}
+
+
+def delivered(rows: Iterable[Row], batches: int, dice: random.Random) -> History:
     """The rows in any order, in any of the batches."""
-    history: History = [[] for _ in range(BATCHES)]
+    history: History = [[] for _ in range(batches)]
     shuffled = list(rows)
     dice.shuffle(shuffled)
     for row in shuffled:
@@ -50,7 +51,7 @@ def delivered(rows: Iterable[Row], dice: random.Random) -> History:
 def _snapshot(setup: Setup, dice: random.Random) -> list[Row]:
     rows = [_row(setup, dice) | {"k": k} for k in (1, 2, 3) if dice.random() < 0.7]
     if setup.bad and rows and dice.random() < 0.1:
-        rows[0]["k"] = None
+        rows[0][dice.choice(["k", "t"])] = None
     return rows + [dict(row) for row in rows if dice.random() < 0.1]
 
 
@@ -64,7 +65,7 @@ def _row(setup: Setup, dice: random.Random) -> Row:
         "n": dice.choice([1, 1, 1, 2, None]),
         "seq": dice.randint(1, NEWEST),
         "op": op,
-        "t": (_START + timedelta(hours=12 * dice.randint(0, 8))).isoformat(),
+        "t": some_time(dice),
         "cols": sets,
     }
     if setup.feed.get("present_columns") and sets is not None:
@@ -80,6 +81,10 @@ def _row(setup: Setup, dice: random.Random) -> Row:
     return row
 
 
+def some_time(dice: random.Random) -> str:
+    return (_START + timedelta(hours=12 * dice.randint(0, 8))).isoformat()
+
+
 def _ops(setup: Setup) -> str:
     return "UDBXT" if setup.feed["kind"] == "changes" else "U"
 
@@ -92,11 +97,16 @@ def _weights(setup: Setup) -> list[int]:
 
 def together(setup: Setup, histories: Sequence[History], name: str = "together") -> Case:
     """One case of many histories: the history's number is part of every key."""
-    batches = []
-    for place in range(BATCHES):
+    batches: list[dict[str, Any]] = []
+    for place, around in enumerate(setup.batches):
         rows = [{"h": number, **row} for number, history in enumerate(histories) for row in history[place]]
         day = datetime(2030, 1, 1 + place, tzinfo=UTC)
-        batches.append({"system_time": day.isoformat(), "rows": rows})
+        batch = {
+            "system_time": day.isoformat(),
+            "rows": [*around.first, *rows, *around.last],
+            "schema": around.columns,
+        }
+        batches.append(batch | ({"event_time": around.event_time} if around.event_time else {}))
     return {"name": name, "schema": COLUMNS, "feed": setup.feed, "history": setup.history, "batches": batches}
 
 

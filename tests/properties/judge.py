@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from typing import Any
 
 from tests.conformance.cases import Case
-from tests.conformance.checks import Dataset, Open, own_to_leave_out
+from tests.conformance.checks import Dataset, Failed, Open, own_to_leave_out
 from tests.conformance.compare import Table, canonical, plain, without
 from tests.conformance.invariants import broken
-from tests.oracle import Model
+from tests.oracle import Model, Refused
 from tests.oracle.events import Event, Winner, by_content, distinct
-from tests.properties.histories import BATCHES, History, delivered, random_history, together, told
-from tests.properties.setups import COLUMNS, Setup
+from tests.properties.histories import History, delivered, random_history, together, told
+from tests.properties.setups import Setup
 
 Rows = tuple[Any, ...]  # the rows of one history, comparable: in order for a log, else as a multiset
 # An event that lost a tie, or met a truncate, is applied or unchanged: the semantics leave open which.
@@ -32,7 +32,11 @@ class Difference:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.setup.name}\n  feed {dict(self.setup.feed)}\n  history {dict(self.setup.history)}\n{told(self.history)}\n{self.what}"
+        given = f"  feed {dict(self.setup.feed)}\n  history {dict(self.setup.history)}"
+        around = "\n".join(
+            f"  around batch {place}: {one}" for place, one in enumerate(self.setup.batches, 1)
+        )
+        return f"{self.setup.name}\n{given}\n{around}\n{told(self.history)}\n{self.what}"
 
 
 def generated(setup: Setup, seed: int, count: int) -> list[History]:
@@ -46,17 +50,12 @@ def differences(setup: Setup, histories: Sequence[History], opened: Open, name: 
     case = together(setup, histories, name)
     dataset, model = opened(case), oracle_of(setup)
     wrong: dict[int, str] = {}
-    before = Table()
+    before, applied = Table(), 0
     for place, batch in enumerate(case["batches"], 1):
-        report = dataset.apply(batch, COLUMNS, place)
-        expected = model.apply(batch, COLUMNS).report
-        off = {
-            part: (report.get(part), expected[part])
-            for part in told_surely(setup)
-            if report.get(part) != expected[part]
-        }
-        if off:
-            wrong.setdefault(-1, f"report of batch {place} (engine, oracle): {off}")
+        answers = answer(dataset, batch, applied + 1), _expected(model, batch)
+        applied = model.last_batch
+        for text in unlike(setup, *answers):
+            wrong.setdefault(-1, f"batch {place}: {text}")
         after = dataset.table()
         for number, text in _compared(setup, histories, place, after, model, case):
             wrong.setdefault(number, text)
@@ -68,14 +67,47 @@ def differences(setup: Setup, histories: Sequence[History], opened: Open, name: 
     ]
 
 
+Answer = Mapping[str, int | bool] | str  # the report of a batch, or the code of its error
+
+
+def answer(dataset: Dataset, batch: Mapping[str, Any], number: int) -> Answer:
+    try:
+        return dataset.apply(batch, batch["schema"], number)
+    except Failed as failed:
+        return failed.code
+
+
+def _expected(model: Model, batch: Mapping[str, Any]) -> Answer:
+    try:
+        return model.apply(batch, batch["schema"]).report
+    except Refused as refused:
+        return refused.code
+
+
+def unlike(setup: Setup, engine: Answer, oracle: Answer) -> Iterator[str]:
+    """What the two say differently about one batch."""
+    if isinstance(engine, str) or isinstance(oracle, str):
+        if engine != oracle:
+            yield f"the engine says {engine}, the oracle {oracle}"
+        return
+    parts = (part for part in told_surely(setup) if engine.get(part) != oracle[part])
+    off = {part: (engine.get(part), oracle[part]) for part in parts}
+    if off:
+        yield f"report (engine, oracle): {off}"
+
+
 def told_surely(setup: Setup) -> tuple[str, ...]:
-    if setup.truncates or (setup.ties and setup.ordered) or setup.history.get("deletes") == "ignore":
+    if (
+        setup.feed.get("truncate_when")
+        or (setup.ties and setup.ordered)
+        or setup.history.get("deletes") == "ignore"
+    ):
         return SURE if setup.history.get("deletes") != "ignore" else ("read", "rejected")
     return (*SURE, "applied", "unchanged", "conflicts")
 
 
 def oracle_of(setup: Setup, winner: Winner = by_content) -> Model:
-    return Model(setup.feed, setup.history, winner=winner)
+    return Model(setup.feed, setup.history, times_declared=setup.times_declared, winner=winner)
 
 
 def _compared(
@@ -116,7 +148,7 @@ def alternatives(setup: Setup, number: int, batches: Sequence[Sequence[dict[str,
     """What the oracle says for every way in which the history's conflicts can end (G6: by a hash that it does not know). A log
     shows each winner that was one for a while, so there the ranks of all rivals matter."""
     history: History = [list(rows) for rows in batches]
-    history += [[] for _ in range(BATCHES - len(history))]
+    history += [[] for _ in setup.batches[len(history) :]]
     rivals = _rivals(setup, history)
     if not rivals:
         return
@@ -127,7 +159,7 @@ def alternatives(setup: Setup, number: int, batches: Sequence[Sequence[dict[str,
         model = oracle_of(setup, lambda events, chosen=chosen: _chosen(events, chosen))  # type: ignore[misc]
         for batch in together(setup, [history])["batches"][: len(batches)]:
             rows = [{**row, "h": number} for row in batch["rows"]]
-            model.apply({**batch, "rows": rows}, COLUMNS)
+            _expected(model, {**batch, "rows": rows})
         yield split(Table(model.table(), _kinds(model)), setup).get(number, ())
 
 
@@ -135,7 +167,7 @@ def _rivals(setup: Setup, history: History) -> dict[Any, list[object]]:
     """The contents that meet at one key and order."""
     model = oracle_of(setup)
     for batch in together(setup, [history])["batches"]:
-        model.apply(batch, COLUMNS)
+        _expected(model, batch)
     found: dict[Any, list[object]] = {}
     for key, events in model.delivered.events.items():
         for event in distinct(events):
@@ -156,6 +188,14 @@ def _chosen(events: Sequence[Event], chosen: Mapping[Any, Sequence[object]]) -> 
     return next(found, by_content(events))
 
 
+def explained(found: Difference, histories: Sequence[History], opened: Open, name: str) -> Difference:
+    """A difference among these histories, told by as little as makes it."""
+    if found.history:
+        return smallest(found, opened, name)
+    few = _narrowed(found.setup, histories, opened, name)
+    return replace(found, history=few[0]) if len(few) == 1 else found
+
+
 def smallest(found: Difference, opened: Open, name: str) -> Difference:
     """The history with all rows taken out that are not needed for a difference; one table for each round."""
     for turn in range(20):
@@ -166,6 +206,24 @@ def smallest(found: Difference, opened: Open, name: str) -> Difference:
         if not again:
             return found
         found = min(again, key=lambda other: sum(map(len, other.history)))
+    return found
+
+
+def _narrowed(setup: Setup, histories: Sequence[History], opened: Open, name: str) -> list[History]:
+    """One of the histories that makes a difference by itself, for what is only seen of the table as a whole; else several."""
+    found = list(histories)
+    for turn in range(20):
+        middle = len(found) // 2
+        halves = [half for half in (found[:middle], found[middle:]) if half]
+        wrong = (
+            half
+            for place, half in enumerate(halves)
+            if differences(setup, half, opened, f"{name}_{turn}_{place}")
+        )
+        half = next(wrong, found)
+        if len(half) == len(found):
+            break
+        found = half
     return found
 
 
@@ -184,7 +242,7 @@ def redelivered(histories: Sequence[History], seed: int) -> list[History]:
     others = []
     for history in histories:
         rows = [row for batch in history for row in batch]
-        others.append(delivered([*rows, *(row for row in rows if dice.random() < 0.3)], dice))
+        others.append(delivered([*rows, *(row for row in rows if dice.random() < 0.3)], len(history), dice))
     return others
 
 
@@ -197,7 +255,7 @@ def final(setup: Setup, histories: Sequence[History], opened: Open, name: str) -
 def played(case: Case, opened: Open) -> Dataset:
     dataset = opened(case)
     for place, batch in enumerate(case["batches"], 1):
-        dataset.apply(batch, case["schema"], place)
+        dataset.apply(batch, batch["schema"], place)
     return dataset
 
 

@@ -19,8 +19,25 @@ _HIDDEN = ["seq", "op", "t", "cols"]
 
 
 @dataclass(frozen=True)
+class Circumstances:
+    """What holds for a whole batch: all histories that share a table share it."""
+
+    first: tuple[Mapping[str, Any], ...] = ()  # truncates before all other rows
+    last: tuple[Mapping[str, Any], ...] = ()  # and after them
+    lacks: frozenset[str] = frozenset()  # columns that the batch does not have
+    kinds: tuple[tuple[str, str], ...] = ()  # columns that have another type in it
+    event_time: str | None = None
+
+    @property
+    def columns(self) -> str:
+        kinds = dict(self.kinds)
+        parts = (part.split(" ") for part in COLUMNS.split(", "))
+        return ", ".join(f"{name} {kinds.get(name, kind)}" for name, kind in parts if name not in self.lacks)
+
+
+@dataclass(frozen=True)
 class Setup:
-    """A feed, a history, and what the rows generated for it may hold."""
+    """A feed, a history, and what the batches and rows generated for it may hold."""
 
     name: str
     feed: Mapping[str, Any]
@@ -29,6 +46,7 @@ class Setup:
     bad: bool = True  # rows without key or order
     truncates: bool = False
     in_order: bool = False  # no event comes after a batch with newer ones
+    batches: tuple[Circumstances, ...] = (Circumstances(),) * 3
 
     @property
     def ordered(self) -> bool:
@@ -38,6 +56,11 @@ class Setup:
     def converges(self) -> bool:
         """Whether G6 promises one table for every delivery."""
         return self.ordered and self.history["kind"] != "log" and not self.history.get("initial_valid_from")
+
+    @property
+    def times_declared(self) -> bool:
+        """Whether the batches have an event time of their own (V3)."""
+        return any(batch.event_time is not None for batch in self.batches)
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -62,6 +85,7 @@ def _feeds() -> dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]:
             ("arrival", _feed("ledger"), {}),
             ("event time", _feed("ledger", by_time, event_time="t"), {}),
             ("correcting", _feed("ledger", on_modified="correct"), {}),
+            ("correcting, event time", _feed("ledger", by_time, on_modified="correct", event_time="t"), {}),
         ],
         "snapshot": [
             ("plain", _feed("snapshot", allow_empty=True), {"bad": False}),
@@ -75,6 +99,7 @@ def _feeds() -> dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]:
             ("arrival", _feed("updates"), {}),
             ("ignore nulls", _feed("updates", order_by=["seq"], ignore_nulls=True), {}),
             ("in order", _feed("updates", order_by=["seq"]), {"in_order": True}),
+            ("event time", _feed("updates", by_time, order_by=["seq"], event_time="t"), {}),
         ],
         "changes": [
             ("order", changes, {}),
@@ -84,6 +109,8 @@ def _feeds() -> dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]:
             ("present columns", changes | {"present_columns": "cols"}, {}),
             ("ignore nulls, no ties", changes | {"ignore_nulls": True}, {"ties": False}),
             ("in order", changes, {"in_order": True}),
+            ("event time", changes | {"event_time": "t"}, {}),
+            ("order of two columns", changes | {"order_by": ["t", "seq"]}, {}),
             ("in order, present columns", changes | {"present_columns": "cols"}, {"in_order": True}),
         ],
     }

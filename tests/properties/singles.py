@@ -10,13 +10,13 @@ from typing import Any
 
 from tests.conformance.by_oracle import ByOracle
 from tests.conformance.cases import Case
-from tests.conformance.checks import Dataset, Failed, Open, own_to_leave_out
+from tests.conformance.checks import Open, own_to_leave_out
 from tests.conformance.compare import Table, difference, without
 from tests.conformance.invariants import broken
 from tests.oracle.events import by_content
-from tests.properties.histories import BATCHES, random_history, together
-from tests.properties.judge import told_surely
-from tests.properties.setups import COLUMNS, Setup, by_pair
+from tests.properties.histories import random_history, together
+from tests.properties.judge import answer, unlike
+from tests.properties.setups import Setup, by_pair
 
 _GUARDS: tuple[dict[str, Any], ...] = (
     {"allow_empty": False},
@@ -59,15 +59,12 @@ def single_differences(setup: Setup, case: Case, opened: Open) -> list[str]:
     engine, oracle = opened(case), ByOracle(case, by_content)
     wrong: list[str] = []
     before, number = Table(), 1
-    for place in range(BATCHES):
-        batch = case["batches"][place]
-        mine, theirs = _applied(engine, batch, number), _applied(oracle, batch, number)
+    for place, batch in enumerate(case["batches"], 1):
+        mine, theirs = answer(engine, batch, number), answer(oracle, batch, number)
         after = engine.table()
-        wrong += [
-            f"batch {place + 1}: {text}"
-            for text in _compared(setup, case, (mine, theirs), after, oracle.table())
-        ]
-        wrong += [f"after batch {place + 1}: {text}" for text in broken(case, before, after)]
+        found = [*unlike(setup, mine, theirs), *_compared(setup, case, after, oracle.table())]
+        found += broken(case, before, after)
+        wrong += [f"batch {place}: {text}" for text in found]
         before, number = after, number + isinstance(theirs, Mapping)
         if wrong:
             return wrong
@@ -76,33 +73,7 @@ def single_differences(setup: Setup, case: Case, opened: Open) -> list[str]:
     return wrong
 
 
-def _applied(dataset: Dataset, batch: Mapping[str, Any], number: int) -> Mapping[str, int | bool] | str:
-    """The report, or the code of the error."""
-    try:
-        return dataset.apply(batch, COLUMNS, number)
-    except Failed as failed:
-        return failed.code
-
-
-def _compared(
-    setup: Setup,
-    case: Case,
-    answers: tuple[Mapping[str, int | bool] | str, Mapping[str, int | bool] | str],
-    after: Table,
-    expected: Table,
-) -> Iterator[str]:
-    mine, theirs = answers
-    if isinstance(mine, str) or isinstance(theirs, str):
-        if mine != theirs:
-            yield f"the engine says {mine}, the oracle {theirs}"
-    else:
-        off = {
-            part: (mine.get(part), theirs[part])
-            for part in told_surely(setup)
-            if mine.get(part) != theirs[part]
-        }
-        if off:
-            yield f"report (engine, oracle): {off}"
+def _compared(setup: Setup, case: Case, after: Table, expected: Table) -> Iterator[str]:
     is_log = setup.history["kind"] == "log"
     found = (
         difference(without(after, own_to_leave_out(case)), expected.rows, ordered=is_log)

@@ -1,4 +1,4 @@
-"""The engine against the oracle, a few hundred random histories for the hardest pairs; `make evidence` runs a hundred thousand."""
+"""The engine against the oracle, some random histories for the hardest pair; `make evidence` runs a hundred thousand."""
 
 from __future__ import annotations
 
@@ -7,23 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conformance.checks import Open
-from tests.properties.judge import (
-    differences,
-    generated,
-    smallest,
-)
-from tests.properties.setups import Setup, setups
+from tests.properties.circumstances import befallen
+from tests.properties.judge import differences, explained, generated
+from tests.properties.setups import setups
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HISTORIES = 300
+HISTORIES = 200
 BY_NAME = {setup.name: setup for setup in setups()}
-# Each costs a minute of a core: late events, and none, here; every pair in `make evidence`.
-HARDEST = [
-    BY_NAME["changes (order) as versions (track a)"],
-    BY_NAME["changes (in order) as versions (track no n, flag)"],
-]
+# It costs a minute of a core: late events in a table with truncates and columns that come and go; every pair in `make evidence`.
+HARDEST = befallen(BY_NAME["changes (order) as versions (track a)"], 0)
 
 
 @pytest.fixture
@@ -34,10 +28,10 @@ def opened(spark: SparkSession, tmp_path: Path) -> Open:
     return opener
 
 
-@pytest.mark.parametrize("setup", [pytest.param(setup, id=setup.name) for setup in HARDEST])
-def test_engine_agrees_with_the_oracle(setup: Setup, opened: Open) -> None:
-    found = differences(setup, generated(setup, 1, HISTORIES), opened, "histories")
+def test_engine_agrees_with_the_oracle(opened: Open) -> None:
+    histories = generated(HARDEST, 1, HISTORIES)
+    found = differences(HARDEST, histories, opened, "histories")
     if found:
         first = min(found, key=lambda other: sum(map(len, other.history)) or 10**6)
-        first = smallest(first, opened, "smaller") if first.history else first
+        first = explained(first, histories, opened, "smaller")
         pytest.fail(f"{len(found)} of {HISTORIES} histories differ, such as {first}")

@@ -12,9 +12,10 @@ from tests.conformance.by_oracle import ByOracle
 from tests.conformance.compare import Table
 from tests.conformance.invariants import broken
 from tests.conformance.properties import live_rows
-from tests.properties.histories import BATCHES, History, random_history, together
+from tests.properties.circumstances import befallen
+from tests.properties.histories import History, random_history, together
 from tests.properties.judge import counted, differences, final, played, redelivered, unequal
-from tests.properties.setups import COLUMNS, Setup, by_pair, setups
+from tests.properties.setups import Setup, by_pair, setups
 from tests.properties.singles import single_case, single_differences
 
 ALL = list(setups())
@@ -45,8 +46,8 @@ def test_G6_no_delivery_matters(setup: Setup, seed: int, other: int) -> None:
 def test_V7_after_every_batch(setup: Setup, seed: int) -> None:
     case = together(setup, [history_of(setup, seed)])
     dataset, before = ByOracle(case), Table()
-    for place in range(BATCHES):
-        dataset.apply(case["batches"][place], COLUMNS, place + 1)
+    for place, batch in enumerate(case["batches"], 1):
+        dataset.apply(batch, batch["schema"], place)
         after = dataset.table()
         assert broken(case, before, after) == []
         before = after
@@ -70,6 +71,14 @@ def test_R2_three_histories_hold_one_truth(setup: Setup, seed: int) -> None:
 def test_the_judge_agrees_with_itself(setup: Setup) -> None:
     histories = [history_of(setup, seed) for seed in range(20)]
     assert differences(setup, histories, ByOracle, "itself") == []
+
+
+@pytest.mark.parametrize("setup", [pytest.param(setup, id=setup.name) for setup in ALL])
+def test_the_judge_agrees_with_itself_whatever_befalls_a_table(setup: Setup) -> None:
+    for seed in range(2):
+        around = befallen(setup, seed)
+        histories = [history_of(around, number) for number in range(10)]
+        assert differences(around, histories, ByOracle, "itself") == []
 
 
 @pytest.mark.parametrize("pair", list(by_pair()), ids=" as ".join)

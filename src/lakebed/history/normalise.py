@@ -237,8 +237,8 @@ def _sets(shape: Shape) -> Column:
         return none
     feed = shape.feed
     free = [f.name for f in shape.data if f.name.lower() in shape.optional]
+    arrived = [name for name in free if name in shape.sources]
     keeps = feed.on_missing_column == "keep"
-    arrived = [name for name in free if name in shape.sources] if keeps else free
     whole = _names(arrived) if keeps else none
     if isinstance(feed, (Updates, Changes)) and feed.present_columns:
         named = find(feed.present_columns, shape.sources)
@@ -253,7 +253,7 @@ def _sets(shape: Shape) -> Column:
             F.when(col(name).isNotNull(), F.lit(name.lower()))
             if name.lower() in nulls_keep
             else F.lit(name.lower())
-            for name in arrived
+            for name in (arrived if keeps else free)
         ]
         if not keeps and shape.nulls_keep is not None:
             parts.append(F.lit(EVERY_OTHER))
