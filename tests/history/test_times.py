@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 READ = [
     ("1704067200", "epoch_s", "2024-01-01 00:00:00"),
+    ("1704067200000", "epoch_s", None),  # milliseconds: the year 55970
     ("1704067200000000", "epoch_s", None),  # microseconds: too many seconds for any time
     ("1704067200000000000", "epoch_ms", None),
     ("1704067200000001", "epoch_us", "2024-01-01 00:00:00.000001"),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,21 @@ def test_G5_declared_types_are_held_to(spark: SparkSession, database: Database) 
     rows = read(spark, dataset(database.url, schema="id int, note bigint"))
     assert [row["id"] for row in rows if row["_lb_bad"] == "bad_cast"] == [5, 10, 15, 20]
     assert json.loads(rows[4]["_lb_raw"])["note"] == "x"
+
+
+def test_G5_numbers_keep_all_their_digits(spark: SparkSession, database: Database) -> None:
+    """Spark would cut what is behind the point, or fail."""
+    numbers = "SELECT 1 AS id, 123456.12345::numeric(50, 5) AS a, 1e29::numeric AS b, 0.1234567890123456789012345 AS c"
+    [row] = read(
+        spark, dataset(database.url, query=numbers, schema="id int, a decimal(20,5), b string, c string")
+    )
+    assert (row["a"], row["b"], row["c"]) == (
+        Decimal("123456.12345"),
+        "1" + "0" * 29,
+        "0.1234567890123456789012345",
+    )
+    [row] = read(spark, dataset(database.url, query=numbers, schema="id int, a decimal(20,2)"))
+    assert row["_lb_bad"] == "bad_cast"
 
 
 def test_what_goes_wrong_is_a_sentence_without_a_secret(spark: SparkSession, database: Database) -> None:

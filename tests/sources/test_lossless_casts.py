@@ -56,6 +56,44 @@ def test_G5_numbers_are_no_days_and_milliseconds_no_seconds(spark: SparkSession,
     assert [line for _, _, line in bad(rows)] == [1]
 
 
+NESTED = "id int, a array<int>, o struct<d:decimal(5,2),n:int,at:timestamp>, m map<string,decimal(5,2)>"
+
+
+def test_G5_what_does_not_fit_inside_of_a_value_makes_its_row_bad(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark would make NULL of it, round it, or take a time of day for one of today."""
+    columns = (
+        "id int, a array<string>, o struct<n:bigint,d:decimal(9,4),at:string>, m map<string,decimal(9,4)>"
+    )
+    whole = (5, Decimal("1.5"), "2024-01-31 12:00:00")
+    values = [
+        (1, ["1", None], whole, {"x": Decimal("1.5")}),
+        (2, ["1", "x"], whole, {}),
+        (3, [], (3_000_000_000, None, None), None),
+        (4, None, (None, Decimal("1.2399"), None), None),
+        (5, None, (None, None, "12:30"), None),
+        (6, None, None, {"x": Decimal("1.2399")}),
+    ]
+    spark.createDataFrame(values, columns).coalesce(1).write.parquet(str(tmp_path / "made"))
+    part = next((tmp_path / "made").glob("part-*.parquet"))
+    of = dataset("in/{file}.parquet", format="parquet", schema=NESTED)
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.parquet", part.read_bytes()))
+    assert [row["id"] for row in in_order(rows) if row["_lb_bad"] == "bad_cast"] == [2, 3, 4, 5, 6]
+    good = in_order(rows)[0]
+    assert (good["a"], good["o"]["d"], good["m"]) == ([1, None], Decimal("1.50"), {"x": Decimal("1.50")})
+    lines = [
+        '{"id":1,"a":[1],"o":{"d":1.5,"n":5,"at":"2024-01-31T12:00:00Z"},"m":{"x":1.5}}',
+        '{"id":2,"o":{"d":1.239}}',
+        '{"id":3,"o":{"at":"12:30"}}',
+        '{"id":4,"o":{"at":1704164645123}}',
+        '{"id":5,"m":{"x":1.239}}',
+    ]
+    of = dataset("in/{name}.json", format="ndjson", schema=NESTED)
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", "\n".join(lines)))
+    assert [line for _, _, line in bad(rows)] == [2, 3, 4, 5]
+
+
 def test_fields_of_objects_are_taken_by_name(spark: SparkSession, tmp_path: Path) -> None:
     """As columns are, in whatever order a file has them; Spark casts by place."""
     columns = "id int, a struct<zip:string,City:string>, l array<struct<y:int,x:int>>, m map<string,struct<y:int,x:int>>"

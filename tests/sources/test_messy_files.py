@@ -60,6 +60,42 @@ def test_debezium_in_parquet_keeps_its_operation_and_position(spark: SparkSessio
     assert rows[0]["_change_minor"] < rows[1]["_change_minor"] < rows[2]["_change_minor"]
 
 
+def test_debezium_in_parquet_keeps_its_position_where_files_differ_inside_of_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    image, files = "struct<id:bigint,name:string>", []
+    for place, (lsn, kind, xmin) in enumerate([(2000, "string", None), (1000, "bigint", 7)]):
+        block = f"struct<connector:string,lsn:bigint,ts_ms:bigint,xmin:{kind}>"
+        message = [(None, (1, f"n{lsn}"), ("postgresql", lsn, 1_700_000_000_000, xmin), "u")]
+        frame = spark.createDataFrame(message, f"before {image}, after {image}, source {block}, op string")
+        frame.coalesce(1).write.parquet(str(tmp_path / kind))
+        part = next((tmp_path / kind).glob("part-*.parquet"))
+        files.append(put(tmp_path, f"region=EU/{place}.parquet", part.read_bytes()))
+    first, second = in_order(read(spark, tmp_path, debezium("parquet"), *files))
+    assert [first["name"], second["name"]] == ["n2000", "n1000"]
+    assert (first["_change_major"], first["_change_minor"]) > (
+        second["_change_major"],
+        second["_change_minor"],
+    )
+
+
+def test_G5_of_a_line_with_two_messages_only_that_line_is_bad(spark: SparkSession, tmp_path: Path) -> None:
+    one = '{"op": "c", "after": {"id": 1}, "source": {"lsn": 1}}'
+    file = put(tmp_path, "in/a.json", f"{one}{one}\n{one}\n")
+    rows = read(spark, tmp_path, debezium("ndjson"), file)
+    assert [(row["id"], row["_lb_bad"]) for row in in_order(rows)] == [(None, "unreadable"), (1, None)]
+
+
+def test_beside_nullValue_an_empty_value_is_null_quoted_or_not(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset("in/{file}.csv", format="csv", schema="id int, n int, s string", options={"nullValue": "NA"})
+    file = put(tmp_path, "in/a.csv", 'id,n,s\n1,"",""\n2,,\n3,NA,"NA"\n4,5,x\n')
+    rows = read(spark, tmp_path, of, file)
+    assert (data(rows), bad(rows)) == (
+        [(1, None, None), (2, None, None), (3, None, None), (4, 5, "x")],
+        [],
+    )
+
+
 def test_F6_a_message_that_lacks_a_value_sets_the_columns_of_its_path(
     spark: SparkSession, tmp_path: Path
 ) -> None:

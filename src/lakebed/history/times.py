@@ -21,6 +21,8 @@ _PATTERN = {
 _PIECES = re.compile(rf"({'|'.join(_PATTERN)})|((?:%%|(?!{'|'.join(_PATTERN)}).)+)", re.DOTALL)
 _RESERVED = "[]{}#"  # they mean something in a pattern of Spark
 _NEXT_69 = 2069
+# In microseconds; beyond these years, a unit was mistaken.
+_YEARS_1_TO_9999 = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _PER_SECOND = {"epoch_s": 1, "epoch_ms": 1_000, "epoch_us": 1_000_000}
 
 
@@ -30,7 +32,7 @@ def spark_time(value: Column, format_: str | None) -> Column:
         return value.cast("timestamp")
     if format_ in _PER_SECOND:
         micros = F.try_multiply(value.try_cast("bigint"), F.lit(1_000_000 // _PER_SECOND[format_]))
-        return F.timestamp_micros(micros)
+        return F.timestamp_micros(F.when(micros.between(*_YEARS_1_TO_9999), micros))
     time = F.try_to_timestamp(value.cast("string"), F.lit(spark_pattern(format_)))
     if "%y" not in format_.replace("%%", ""):
         return time

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -102,3 +104,14 @@ def type_text(kind: DataType) -> str:
     if isinstance(kind, StructType):
         return f"struct<{','.join(f'{quote_ident(f.name)}:{type_text(f.dataType)}' for f in kind.fields)}>"
     return str(kind.simpleString())
+
+
+def each_inside(kind: DataType, changed: Callable[[DataType], DataType]) -> DataType:
+    """The same nesting with another type in place of each that is not nested itself, keys of maps included."""
+    if isinstance(kind, ArrayType):
+        return ArrayType(each_inside(kind.elementType, changed))
+    if isinstance(kind, MapType):
+        return MapType(each_inside(kind.keyType, changed), each_inside(kind.valueType, changed))
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, each_inside(f.dataType, changed)) for f in kind.fields])
+    return changed(kind)

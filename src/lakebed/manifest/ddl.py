@@ -10,7 +10,7 @@ from lakebed.manifest.explain import nearest
 
 _SIMPLE = {
     "boolean", "byte", "tinyint", "short", "smallint", "int", "integer", "long", "bigint", "float", "real", "double",
-    "date", "time", "timestamp", "timestamp_ltz", "timestamp_ntz", "string", "binary", "void", "variant",
+    "date", "timestamp", "timestamp_ltz", "timestamp_ntz", "string", "binary",
     "decimal", "dec", "numeric",
 }  # fmt: skip
 # How many numbers may stand in brackets after the type: (fewest, most).
@@ -21,8 +21,8 @@ _NUMBERS = {
     "char": (1, 1),
     "character": (1, 1),
     "varchar": (1, 1),
-    "time": (1, 1),
 }
+_NOT_STORED = ("time", "interval", "void", "variant")
 _NESTED = ("array", "map", "struct")
 TYPES = (*sorted(_SIMPLE | set(_NUMBERS)), *_NESTED)
 
@@ -123,8 +123,8 @@ class _Reader:
         name = token.text.lower()
         if name in _NESTED:
             self.nested(name)
-        elif name == "interval":
-            self.interval()
+        elif name in _NOT_STORED:
+            raise DdlError(f"the column {column} cannot be kept as {name}; declare it as string")
         elif name in _SIMPLE or name in _NUMBERS:
             self.numbers(name)
         else:
@@ -142,14 +142,6 @@ class _Reader:
             self.need(",")
             self.type(name)
         self.need(">")
-
-    def interval(self) -> None:
-        while (
-            (token := self.token())
-            and token.kind == "word"
-            and token.text.lower() in ("year", "month", "day", "hour", "minute", "second", "to")
-        ):
-            self.at += 1
 
     def numbers(self, name: str) -> None:
         fewest, most = _NUMBERS.get(name, (0, 0))

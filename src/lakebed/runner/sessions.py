@@ -32,8 +32,11 @@ FOR_MUCH = {
 
 
 def own_session(spark: SparkSession) -> SparkSession:
-    """Its settings are its own; tables and the JVM are those of `spark`."""
-    return spark.newSession()
+    """Its settings are its own; tables and the JVM are those of `spark`. Texts without a zone are times in UTC (G3), whatever the machine,
+    or Spark's own settings, say."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    return session
 
 
 def set_for_size(spark: Any, size: int | None, table: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -31,10 +31,11 @@ from lakebed.sources.record_ends import filled, without_returns
 CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
 
 
-def csv_defaults(source: LandingFiles) -> dict[str, str]:
-    """DMS tells by the first record whether there is a header, so nothing is said of it beforehand."""
+def csv_defaults(source: LandingFiles, given: Mapping[str, str]) -> dict[str, str]:
+    """DMS tells by the first record whether there is a header, so nothing is said of it beforehand. Elsewhere an empty value is NULL, quoted or
+    not, also beside a text that is given for it."""
     if not isinstance(source.envelope, Dms):
-        return CSV_DEFAULTS
+        return CSV_DEFAULTS | ({"emptyvalue": given["nullvalue"]} if "nullvalue" in given else {})
     return {name: value for name, value in CSV_DEFAULTS.items() if name != "header"} | dms_files.CSV_DEFAULTS
 
 

@@ -25,10 +25,12 @@ from pyspark.sql.types import (
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FROM_SOURCE, RAW, as_json, as_one, col, find, quote_ident
+from lakebed.history.types import type_text
 from lakebed.manifest.ddl import parse_ddl
 
 UNREADABLE = "unreadable"
 BAD_CAST = "bad_cast"
+NESTED = (ArrayType, MapType, StructType)
 _LAST_YEAR = 9999  # a later one is a number that was taken for a day, or milliseconds taken for seconds
 
 
@@ -94,7 +96,9 @@ def _cast(reader: Reader, value: Column, arrived: DataType, wanted: DataType) ->
 
 
 def _fitting(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
-    fitting = _by_name(value, arrived, wanted).try_cast(wanted)
+    if isinstance(wanted, NESTED):
+        return _nested(reader, value, arrived, wanted)
+    fitting = value.try_cast(wanted)
     if not isinstance(arrived, StringType):
         exact = isinstance(arrived, NumericType) and isinstance(wanted, (IntegralType, DecimalType))
         return F.when(fitting.try_cast(arrived).eqNullSafe(value), fitting) if exact else fitting
@@ -105,31 +109,69 @@ def _fitting(reader: Reader, value: Column, arrived: DataType, wanted: DataType)
     if isinstance(wanted, (DateType, TimestampType)):
         # A time of day without a day is none: Spark would take today's. Nor is a day with anything behind it that is no time.
         return F.when(value.try_cast("timestamp_ntz").isNotNull(), fitting)
-    if isinstance(wanted, DecimalType):
-        rounded = value.rlike(rf"\.\d{{{wanted.scale}}}\d*[1-9]\d*\s*$")
-        changed = value.rlike("[eE]") & (fitting.cast("double") != value.try_cast("double"))
-        return F.when(~(rounded | changed), fitting)
-    return fitting
+    return unrounded(value, wanted) if isinstance(wanted, DecimalType) else fitting
 
 
-def _by_name(value: Column, arrived: DataType, wanted: DataType) -> Column:
-    """The value with the fields of its objects in the order of `wanted`, since Spark casts them by place; one that is not there is
-    NULL."""
+def unrounded(text: Column, wanted: DecimalType) -> Column:
+    """The text as such a decimal; NULL where it is none, or has digits that would be lost."""
+    fitting = text.try_cast(wanted)
+    rounded = text.rlike(rf"\.\d{{{wanted.scale}}}\d*[1-9]\d*\s*$")
+    changed = text.rlike("[eE]") & (fitting.cast("double") != text.try_cast("double"))
+    return F.when(~(rounded | changed), fitting)
+
+
+def _nested(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
+    """Each value inside of it in its type, the fields of objects by name; NULL where one of them does not fit."""
+    if not isinstance(arrived, type(wanted)):
+        raise BatchError(
+            f"a column is declared as {type_text(wanted)}, and the source has {type_text(arrived)}",
+            code="incompatible_type",
+            where=reader.where,
+            hint="declare it as the source has it; a list or an object cannot be read out of a text",
+        )
+    made = _made(reader, value, arrived, wanted)
+    return F.when(~_lost(value, made, arrived, wanted), made.try_cast(wanted))
+
+
+def _made(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
     if isinstance(arrived, StructType) and isinstance(wanted, StructType):
         inside = {f.name: f.dataType for f in arrived}
         fields = [
             F.lit(None).cast(f.dataType)
             if (name := find(f.name, inside)) is None
-            else _by_name(value.getField(name), inside[name], f.dataType)
+            else _made(reader, value.getField(name), inside[name], f.dataType)
             for f in wanted
         ]
         named = [field.alias(f.name) for field, f in zip(fields, wanted, strict=True)]
         return F.when(value.isNotNull(), F.struct(*named))
     if isinstance(arrived, ArrayType) and isinstance(wanted, ArrayType):
-        return F.transform(value, lambda one: _by_name(one, arrived.elementType, wanted.elementType))
+        return F.transform(value, lambda one: _made(reader, one, arrived.elementType, wanted.elementType))
     if isinstance(arrived, MapType) and isinstance(wanted, MapType):
-        return F.transform_values(value, lambda _, one: _by_name(one, arrived.valueType, wanted.valueType))
-    return value
+        return F.transform_values(
+            value, lambda _, one: _made(reader, one, arrived.valueType, wanted.valueType)
+        )
+    return _cast(reader, value, arrived, wanted)
+
+
+def _lost(value: Column, made: Column, arrived: DataType, wanted: DataType) -> Column:
+    """Whether anything that was there is NULL now."""
+    lost = value.isNotNull() & made.isNull()
+    if isinstance(arrived, StructType) and isinstance(wanted, StructType):
+        inside = {f.name: f.dataType for f in arrived}
+        for f in wanted:
+            name = find(f.name, inside)
+            if name is not None:
+                lost = lost | _lost(value.getField(name), made.getField(f.name), inside[name], f.dataType)
+    elif isinstance(arrived, ArrayType) and isinstance(wanted, ArrayType):
+        lost = lost | _any_lost(value, made, arrived.elementType, wanted.elementType)
+    elif isinstance(arrived, MapType) and isinstance(wanted, MapType):
+        lost = lost | _any_lost(F.map_values(value), F.map_values(made), arrived.valueType, wanted.valueType)
+    return F.coalesce(lost, F.lit(False))
+
+
+def _any_lost(values: Column, made: Column, arrived: DataType, wanted: DataType) -> Column:
+    each = F.zip_with(values, made, lambda one, other: _lost(one, other, arrived, wanted))
+    return F.coalesce(F.exists(each, lambda one: one), F.lit(False))
 
 
 def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:

@@ -62,7 +62,7 @@ def read_files(
             hint="deliver it in fewer, larger files",
         )
     given = {name.lower(): value for name, value in source.options.items()}
-    options = (csv_defaults(source) | given) if source.format == "csv" else given
+    options = (csv_defaults(source, given) | given) if source.format == "csv" else given
     notes: list[str] = []
     readings = [
         Reading(spark, dataset, source, folder, place, file, options, notes, known)
@@ -75,7 +75,7 @@ def read_files(
     rows = united(_set_aside(readings, tried))
     beside = {name for one in readings for name in one.in_path}
     rows = envelopes.unwrap(rows, dataset, beside)
-    if source.format in ("json", "ndjson"):
+    if source.format in ("json", "ndjson") and not envelopes.reads_lines(dataset):
         read = [one for one, found in zip(readings, tried, strict=True) if isinstance(found, DataFrame)]
         for checked in nothing_unread(read):
             rows = rows.unionByName(checked, allowMissingColumns=True)

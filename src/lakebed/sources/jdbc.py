@@ -112,7 +112,7 @@ class JdbcSource:
 
     def _loaded(self, spark: SparkSession) -> DataFrame:
         """The query as Spark reads it: by one connection, or by several, each taking a range of `partition_column`."""
-        jdbc, reader = self.jdbc, self._reader(spark)
+        jdbc, reader = self.jdbc, self._exact(self._reader(spark))
         if jdbc.partition_column is None:
             return reader.load()
         bounds = (jdbc.lower, jdbc.upper)
@@ -121,6 +121,23 @@ class JdbcSource:
             return reader.load()
         ranges = {"lowerBound": lower, "upperBound": upper, "numPartitions": str(jdbc.partitions)}
         return reader.options(partitionColumn=jdbc.partition_column, **ranges).load()
+
+    def _exact(self, reader: DataFrameReader) -> DataFrameReader:
+        """Where columns are declared, numbers come as the database writes them: Spark knows 38 digits, and guesses how many of them are
+        behind the point where the database does not say."""
+        from pyspark.sql.types import DecimalType  # noqa: PLC0415
+
+        from lakebed.history.columns import quote_ident  # noqa: PLC0415
+
+        if self.source.schema_ is None:
+            return reader
+        part = (self.jdbc.partition_column or "").lower()
+        texts = [
+            f"{quote_ident(f.name)} STRING"
+            for f in reader.load().schema
+            if isinstance(f.dataType, DecimalType) and f.name.lower() != part
+        ]
+        return reader.option("customSchema", ", ".join(texts)) if texts else reader
 
     def _reader(self, spark: SparkSession) -> DataFrameReader:
         jdbc = self.jdbc

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import FROM_SOURCE, RAW, find
+from lakebed.history.types import each_inside
 from lakebed.sources.encodings import named_encoding
 from lakebed.sources.first_bytes import first_names, has_second_value
 from lakebed.sources.reading import Reading, kept_type, load, no_rows, not_in_path, raw_text, typed_rows
@@ -143,11 +144,17 @@ def _holds(known: DataType, seen: DataType) -> bool:
     return isinstance(known, MapType) and isinstance(seen, StructType)
 
 
+def _judged_later(kind: DataType) -> DataType:
+    """Times and decimals as texts, to be judged as those of other formats are."""
+    texts = (DateType, TimestampType, TimestampNTZType, DecimalType)
+    return StringType() if isinstance(kind, texts) else kind
+
+
 def _json_schema(
     reading: Reading, declared: Sequence[StructField], how: Mapping[str, str]
 ) -> list[StructField]:
-    """What Spark is told to look for: names as the file spells them, since it goes by case; times and decimals as texts, to be judged as
-    those of other formats are; without the columns of the path, which it would give as NULL, and without those that no record has, where
+    """What Spark is told to look for: names as the file spells them, since it goes by case; times and decimals as texts;
+    without the columns of the path, which it would give as NULL, and without those that no record has, where
     that has a meaning of its own (G9)."""
     inside = not_in_path(reading, [f.name for f in declared])
     spelled = first_names(reading.start, encoding=named_encoding(reading.options), where=reading.where)
@@ -156,11 +163,8 @@ def _json_schema(
         not everywhere
     ):  # later records may have what the first one lacks, in any spelling: it takes a pass to tell
         spelled = [name for name in load(reading, None, **how).columns if name not in FROM_SOURCE]
-    texts = (DateType, TimestampType, TimestampNTZType, DecimalType)
     schema = [
-        StructField(
-            find(f.name, spelled) or f.name, StringType() if isinstance(f.dataType, texts) else f.dataType
-        )
+        StructField(find(f.name, spelled) or f.name, each_inside(f.dataType, _judged_later))
         for f in declared
         if f.name in inside
     ]

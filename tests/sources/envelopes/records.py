@@ -82,11 +82,13 @@ VALUES = {
     "decimal -123.45": row(amount="z8c="),
     "decimal 0": row(amount="AA=="),
     "decimal 1.28": row(amount="AIA="),
-    "decimal that looks like a number": row(amount="1234"),
+    "decimal of digits alone": row(amount="1234"),
     "whole decimal of digits alone": row(big="1234"),
     "decimal as a number": row(amount=1234),
     "decimal as text": row(amount="123.45"),
-    "decimal with its own scale": row(amount={"scale": 3, "value": "MDk="}),
+    "decimal with its own scale": row(amount={"scale": 1, "value": "MDk="}),
+    "decimal with digits that would be lost": row(amount={"scale": 3, "value": "MDk="}),
+    "number with digits that would be lost": row(amount=1.005),
     "whole number with its own scale": message("c", {"id": {"scale": 0, "value": "MDk="}}),
     "decimal too big": row(amount="f////////////w=="),
     "biggest decimal": row(big="SztMqFqGxHoJiiI//////w=="),
@@ -136,7 +138,7 @@ ABSURD = {
 
 # What is declared wins only where the schema is silent.
 SCHEMAS = {
-    "schema decimal": with_schema({"id": 1, "amount": "MDk="}, amount=(f"{CONNECT}.Decimal", {"scale": "3"})),
+    "schema decimal": with_schema({"id": 1, "amount": "MDk="}, amount=(f"{CONNECT}.Decimal", {"scale": "1"})),
     "schema negative scale": with_schema(
         {"id": 1, "amount": "BQ=="}, amount=(f"{CONNECT}.Decimal", {"scale": "-2"})
     ),
@@ -224,6 +226,14 @@ POSITIONS: dict[str, list[str]] = {
                 ("fffffff7:00000ac0:0002", "00000027:00000758:0003", 1),
             ]
         ],
+    ],
+    "db2": [
+        message("u", {"id": 1}, connector="db2", commit_lsn=lsn, change_lsn=lsn)
+        for lsn in (
+            "00000000:00000000:000000000004a101",
+            "00000000:00000000:000000000004a102",
+            "00000000:00000000:00000000ffff0000",
+        )
     ],
     "oracle": [
         message("r", {"id": 1}, connector="oracle", scn="9000000", snapshot="last"),

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructField
 from lakebed.manifest import Dataset, Debezium, Dms, LandingFiles, Plain
 from lakebed.sources.declared import fields_of
 from lakebed.sources.envelopes import debezium, dms, plain
+from lakebed.sources.envelopes.debezium_messages import as_messages
 from lakebed.sources.envelopes.given import ARRIVED, Given
 
 __all__ = ["Given", "one_file", "reads_lines", "unwrap"]
@@ -35,7 +36,7 @@ def one_file(rows: DataFrame, dataset: Dataset, arrived: dt.datetime) -> DataFra
     envelope = dataset.source.envelope
     if isinstance(envelope, Plain):
         return rows
-    named = dms.with_operation(rows, envelope) if isinstance(envelope, Dms) else rows
+    named = dms.with_operation(rows, envelope) if isinstance(envelope, Dms) else as_messages(rows)
     return named.withColumn(ARRIVED, F.lit(arrived).cast("timestamp"))
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from lakebed.history.columns import BAD, FROM_SOURCE, RAW, col, find
 from lakebed.manifest import Debezium
 from lakebed.manifest.envelopes import DELETE, OPERATION, ORDER, SETS, TIME, UPSERT
-from lakebed.sources.envelopes.debezium_messages import KIND, UNREAD, as_messages, with_parts
+from lakebed.sources.envelopes.debezium_messages import KIND, UNREAD, with_parts
 from lakebed.sources.envelopes.debezium_positions import with_position
 from lakebed.sources.envelopes.debezium_times import readable
 from lakebed.sources.envelopes.debezium_values import Value
@@ -31,10 +31,10 @@ _MEANT = "array<struct<meaning:string,text:string>>"
 def changes(rows: DataFrame, envelope: Debezium, given: Given) -> DataFrame:
     """The declared columns in their types, the columns of an envelope, and the marks of the source.
 
-    `rows` have each message as text in the raw-text column, or its members as columns; columns of the path stay. Every row comes out again: what
+    `rows` have each message as text in the raw-text column (`as_messages`); columns of the path stay. Every row comes out again: what
     is no change is to be ignored, what cannot be used is bad. Raw text is kept of bad rows only.
     """
-    read = with_position(with_parts(as_messages(rows, given), envelope))
+    read = with_position(with_parts(rows, envelope))
     beside = [name for name in rows.columns if given.is_beside(name)]
     inside = [column for column in given.declared if find(column.name, beside) is None]
     values = [Value(column, place, envelope) for place, column in enumerate(inside)]

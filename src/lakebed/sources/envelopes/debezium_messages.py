@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from lakebed.history.columns import RAW, as_json, as_one, internal, quote_ident
 from lakebed.manifest import Debezium
 from lakebed.manifest.envelopes import DELETE, IGNORE, TRUNCATE, UPSERT
-from lakebed.sources.envelopes.given import Given
 
 POSITION_FIELDS = (
     "snapshot", "file", "pos", "row", "lsn", "sequence", "commit_lsn", "change_lsn", "event_serial_no",
@@ -41,9 +40,9 @@ _PARTS, _FLAT, _IMAGE, _ALL_FIELDS = (f"_lb_d_{name}" for name in ("parts", "fla
 _KINDS = {"c": UPSERT, "u": UPSERT, "r": UPSERT, "d": DELETE, "t": TRUNCATE, "m": IGNORE}
 
 
-def as_messages(rows: DataFrame, given: Given) -> DataFrame:
-    """Rows that carry their text already, or columns turned into the same JSON."""
-    data = [name for name in rows.columns if not internal(name) and not given.is_beside(name)]
+def as_messages(rows: DataFrame) -> DataFrame:
+    """Rows of one file that carry their text already, or columns turned into the same JSON: files may differ in a type somewhere inside."""
+    data = [name for name in rows.columns if not internal(name)]
     if not data:
         return rows
     return rows.withColumn(RAW, as_json(as_one(data))).drop(*data)

@@ -19,6 +19,7 @@ backwards where transactions overlap; together with the commit before it, it doe
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -27,7 +28,7 @@ from lakebed.manifest.envelopes import ORDER, TIME
 from lakebed.sources.envelopes.debezium_messages import LETTER, of_message, of_source
 from lakebed.sources.envelopes.given import NUMBER, arrival, path_of, place, place_in_file
 
-_HEX_DIGITS = 15
+_HEX_DIGITS = 16
 _NANOS = {"ts_ns": 1, "ts_us": 1000, "ts_ms": 1_000_000}
 _AT, _PLACE = "_lb_d_at", "_lb_d_place"
 
@@ -97,11 +98,13 @@ def _parts(major: Column, minor: Column, rest: Column | None, file: Column | Non
 
 
 def _hex(name: str) -> Column:
-    """Hexadecimal digits, whatever stands between them, as one number: 00000027:00000ac0:0002."""
-    digits = F.lpad(F.regexp_replace(_of(name), "[^0-9A-Fa-f]", ""), 2 * _HEX_DIGITS, "0")
+    """Hexadecimal digits, whatever stands between them, as one number: 00000027:00000ac0:0002. Of Db2 there are 32, of which the first
+    are zeros; more, or a number beyond NUMBER, is none."""
+    found = F.regexp_replace(_of(name), "[^0-9A-Fa-f]", "")
+    digits = F.when(F.length(found) <= 2 * _HEX_DIGITS, F.lpad(found, 2 * _HEX_DIGITS, "0"))
     high, low = (
         F.conv(F.substring(digits, start, _HEX_DIGITS), 16, 10).try_cast("decimal(20,0)")
         for start in (1, _HEX_DIGITS + 1)
     )
-    whole = F.try_add(F.try_multiply(high, F.lit(16**_HEX_DIGITS).cast("decimal(19,0)")), low)
+    whole = F.try_add(F.try_multiply(high, F.lit(Decimal(16**_HEX_DIGITS)).cast("decimal(20,0)")), low)
     return F.when(F.length(_of(name)) > 0, whole.try_cast(NUMBER))

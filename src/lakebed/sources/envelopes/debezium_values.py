@@ -26,6 +26,7 @@ from pyspark.sql.types import (
 )
 
 from lakebed.manifest import Debezium
+from lakebed.sources.declared import unrounded
 from lakebed.sources.envelopes.debezium_messages import FIELD_NAMES, FIELDS, NAMES, VALUES
 from lakebed.sources.envelopes.debezium_times import day, moment, unit_nanos
 from lakebed.sources.envelopes.nested import lost, nested_value
@@ -139,13 +140,14 @@ class Value:
             return F.try_to_binary(self.text, F.lit("base64"))
         if isinstance(self.kind, (ArrayType, MapType, StructType)):
             return nested_value(self.variant, self.kind)
-        return F.when(~self._could_be_both(), plain.try_cast(self.kind))
+        if isinstance(self.kind, DecimalType):
+            return F.when(~self._could_be_both(), unrounded(plain, self.kind))
+        return plain.try_cast(self.kind)
 
     def _could_be_both(self) -> Column:
         """Digits alone are a whole number as people write it, and bytes in base64 as well: where neither a schema nor the manifest
-        tells which, it is for nobody to guess. (A number with a fraction is written with its point.)"""
-        whole = isinstance(self.kind, DecimalType) and self.kind.scale == 0
-        if not whole or "decimals" in self.envelope.model_fields_set:
+        tells which, it is for nobody to guess."""
+        if "decimals" in self.envelope.model_fields_set:
             return F.lit(False)
         bare = (self._part("type") == "STRING") & self._part("field").isNull()
         return F.coalesce(bare & self.text.rlike("^[0-9]+$"), F.lit(False))

@@ -5,9 +5,19 @@ from __future__ import annotations
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
-from lakebed.history.types import type_text
+from lakebed.history.types import each_inside, type_text
+from lakebed.sources.declared import unrounded
 
 
 def nested_value(value: Column, kind: DataType) -> Column:
@@ -17,7 +27,7 @@ def nested_value(value: Column, kind: DataType) -> Column:
 
 def lost(value: Column, kind: DataType) -> Column:
     """Whether anything in the variant, or all of it, has no place in this type."""
-    texts = F.try_variant_get(_opened(value), "$", type_text(as_texts(kind)))
+    texts = F.try_variant_get(_opened(value), "$", type_text(each_inside(kind, lambda _kind: StringType())))
     there = F.try_variant_get(value, "$", "string").isNotNull()
     return (there & texts.isNull()) | _lost(texts, nested_value(value, kind), kind)
 
@@ -29,6 +39,11 @@ def _opened(value: Column) -> Column:
 
 def _lost(texts: Column, values: Column, kind: DataType) -> Column:
     here = texts.isNotNull() & values.isNull()
+    # The cast of a variant rounds, and takes a number for seconds, whatever its unit is.
+    if isinstance(kind, DecimalType):
+        return texts.isNotNull() & unrounded(texts, kind).isNull()
+    if isinstance(kind, (TimestampType, TimestampNTZType)):
+        return here | F.coalesce(texts.rlike(r"^-?\d+(\.\d+)?$"), F.lit(False))
     if isinstance(kind, ArrayType):
         return here | _any_lost(texts, values, kind.elementType)
     if isinstance(kind, MapType):
@@ -42,14 +57,3 @@ def _lost(texts: Column, values: Column, kind: DataType) -> Column:
 def _any_lost(texts: Column, values: Column, kind: DataType) -> Column:
     each = F.zip_with(texts, values, lambda text, value: _lost(text, value, kind))
     return F.coalesce(F.exists(each, lambda one: one), F.lit(False))
-
-
-def as_texts(kind: DataType) -> DataType:
-    """The same nesting with every value as text."""
-    if isinstance(kind, ArrayType):
-        return ArrayType(as_texts(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(StringType(), as_texts(kind.valueType))
-    if isinstance(kind, StructType):
-        return StructType([StructField(f.name, as_texts(f.dataType)) for f in kind.fields])
-    return StringType()
