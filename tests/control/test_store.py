@@ -74,9 +74,16 @@ def test_G1_numbers_have_no_gaps(store: ControlStore) -> None:
         store.plan_batch(a_plan(3))
 
 
-def test_a_lost_store_may_go_on_at_the_tables_number(store: ControlStore) -> None:
-    assert store.plan_batch(a_plan(7)).number == 7
-    assert store.plan_batch(a_plan(8)).number == 8
+def test_G1_the_first_number_is_one(store: ControlStore) -> None:
+    with pytest.raises(ConflictError, match="the next batch is 1"):
+        store.plan_batch(a_plan(7))
+
+
+def test_a_plan_that_is_dropped_no_longer_waits_for_anybody(store: ControlStore) -> None:
+    store.plan_batch(a_plan(1))
+    store.note_failure("crm.customers", 1, {"what": "bad rows"})
+    store.drop_plan("crm.customers", 1)
+    assert store.failure("crm.customers") is None
 
 
 def test_a_finished_batch_is_done_and_an_event(store: ControlStore) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from tests.sources.datasets import put
 
-from lakebed.control import ControlStore, open_store
+from lakebed.control import BatchPlan, ControlStore, open_store
 from lakebed.errors import BatchError
 from lakebed.manifest import Dataset, Project, Spark
 from lakebed.runner import Edges, RunOutcome, run_project
@@ -51,6 +52,7 @@ class MemoryTable:
         event_time: datetime | None,
         inputs: Any,
         immutable: bool,
+        before_commit: Callable[[], None] = lambda: None,
     ) -> Report:
         assert immutable
         assert [one["path"] for one in inputs] == list(rows)
@@ -58,10 +60,42 @@ class MemoryTable:
         assert not self.applied or system_time >= self.applied[-1]["system_time"], "system_time_backwards"
         if refused := self.bad & set(rows):
             raise BatchError(f"bad rows in {sorted(refused)}", code="bad_rows")
+        before_commit()
         self.applied.append(
-            {"batch": batch, "files": list(rows), "system_time": system_time, "event_time": event_time}
+            {
+                "batch": batch,
+                "files": list(rows),
+                "system_time": system_time,
+                "event_time": event_time,
+                "inputs": list(inputs),
+            }
         )
         return Report(batch, len(rows), batch - 1)
+
+    def commit(self, plan: BatchPlan) -> None:
+        """What the Spark of a run does that everybody took for dead."""
+        inputs = [one.as_dict() for one in plan.inputs]
+        rows = [one.path for one in plan.inputs]
+        self.apply(
+            rows,
+            batch=plan.number,
+            system_time=plan.system_time,
+            event_time=plan.event_time,
+            inputs=inputs,
+            immutable=True,
+        )
+
+    def batches_told(self) -> Iterator[dict[str, Any]]:
+        return (
+            {
+                "batch": one["batch"],
+                "inputs": one["inputs"],
+                "system_time": one["system_time"].isoformat(),
+                "event_time": one["event_time"].isoformat() if one["event_time"] else None,
+                "report": {"read": len(one["files"])},
+            }
+            for one in reversed(self.applied)
+        )
 
     def preview(self, _rows: Any, **_batch: Any) -> Any:
         raise AssertionError("no test of the runner previews with this stand-in")
@@ -154,6 +188,13 @@ class World:
 
     def store(self) -> ControlStore:
         return open_store(self.control, base=self.root)
+
+    def open_plan(self, name: str) -> BatchPlan:
+        """The plan that a run has left open."""
+        with self.store() as store:
+            batch = store.open_batch(name)
+        assert batch is not None
+        return batch.plan
 
     def files(self, name: str) -> list[list[str]]:
         return [batch["files"] for batch in self.tables[name].applied]

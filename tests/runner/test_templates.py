@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.runner.stand_in import World
+from tests.runner.stand_in import START, World
 
+from lakebed.control import BatchPlan, Input
 from lakebed.manifest import LandingFiles, compile_pattern
 from lakebed.manifest.patterns import PatternError
 from lakebed.runner.templates import filled_in
@@ -17,6 +18,8 @@ STAGE_A = {
     "files": "{team}/{database}/{table}/{partitions}/{file}.csv",
     "event_time": {"from": "system"},
 }
+
+ONE_LEVEL = {**STAGE_A, "files": "a/{database}/{table}/{file}.csv"}
 
 
 def no_spark() -> SparkSession:
@@ -83,3 +86,46 @@ def test_a_project_without_templates_is_left_alone(tmp_path: Path) -> None:
     world = World(tmp_path).add("a.t")
     project = replace(world.project, landing=str(tmp_path / "nowhere"))
     assert filled_in(project, no_spark) == (project, [])
+
+
+def test_a_table_whose_files_were_moved_away_is_a_dataset_still(tmp_path: Path) -> None:
+    world = World(tmp_path).add("{database}.{table}", {"kind": "append"}, **ONE_LEVEL)
+    world.land("a/crm/people/1.csv")
+    project, _ = filled_in(world.project, no_spark)
+    with world.store() as store:
+        store.plan_batch(BatchPlan("crm.people", 1, (Input("a/crm/people/1.csv", 5, 1),), START))
+    (tmp_path / "landing" / "a/crm/people/1.csv").unlink()
+    again, notes = filled_in(world.project, no_spark)
+    assert ([one.name for one in again.datasets], notes) == ([one.name for one in project.datasets], [])
+
+
+def test_of_paths_that_would_be_one_table_the_one_that_was_loaded_goes_on(tmp_path: Path) -> None:
+    world = World(tmp_path).add("{database}.{table}", {"kind": "append"}, **ONE_LEVEL)
+    world.land("a/crm/people/1.csv", "a/CRM/people/2.csv")
+    with world.store() as store:
+        store.plan_batch(BatchPlan("crm.people", 1, (Input("a/crm/people/1.csv", 5, 1),), START))
+    project, [note] = filled_in(world.project, no_spark)
+    assert [one.name for one in project.datasets] == ["crm.people"]
+    assert note.startswith("not taken: a/CRM/people/2.csv: ")
+
+
+def test_files_that_another_dataset_took_make_none(tmp_path: Path) -> None:
+    world = World(tmp_path).add("{database}.{table}", {"kind": "append"}, **ONE_LEVEL)
+    with world.store() as store:
+        store.plan_batch(BatchPlan("all.people", 1, (Input("a/crm/people/1.csv", 5, 1),), START))
+    assert filled_in(world.project, no_spark)[0].datasets == ()
+    world.land("a/crm/people/2.csv")
+    assert [one.name for one in filled_in(world.project, no_spark)[0].datasets] == ["crm.people"]
+
+
+def test_two_templates_that_make_one_dataset_are_told(tmp_path: Path) -> None:
+    world = World(tmp_path).add("{database}.{table}", {"kind": "append"}, **ONE_LEVEL)
+    world.add(
+        "{database}.{table}", {"kind": "append"}, **{**ONE_LEVEL, "files": "b/{database}/{table}/{file}.csv"}
+    )
+    world.land("a/crm/people/1.csv", "b/crm/people/2.csv")
+    project, [note] = filled_in(world.project, no_spark)
+    assert [one.name for one in project.datasets] == ["crm.people"]
+    assert note == (
+        "not taken: {database}.{table} would make crm.people too, beside the template {database}.{table}"
+    )

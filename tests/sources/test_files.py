@@ -49,7 +49,13 @@ def test_a_file_is_known_by_path_size_and_time(tmp_path: Path) -> None:
     assert (file.size, file.modified_ns) == (5, 1_700_000_000_500_000_000)
 
 
-@pytest.mark.parametrize("name", [".hidden.csv", "_SUCCESS.csv", "x.csv.tmp", "x.csv.part", "x.csv.TMP"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".hidden.csv", "_SUCCESS.csv", "~$x.csv", "#x.csv#", "x.csv.tmp", "x.csv.part", "x.csv.TMP"),
+        *("x.csv._COPYING_", "x.csv.filepart", "x.csv.crdownload", "x.csv.inprogress", "x.csv~"),
+    ],
+)
 def test_unfinished_files_wait(tmp_path: Path, name: str) -> None:
     put(tmp_path, f"in/{name}")
     assert find_files(tmp_path, dataset("in/{file}")) == []
@@ -71,6 +77,8 @@ def test_links_never_lead_out_of_the_landing_folder(tmp_path: Path) -> None:
     (landing / "in" / "file_in.csv").symlink_to(landing / "real" / "r.csv")
     (landing / "in" / "broken.csv").symlink_to(landing / "nowhere.csv")
     (landing / "in" / "circle").symlink_to(landing / "in")
+    (landing / "in" / "itself.csv").symlink_to(landing / "in" / "itself.csv")
+    (landing / "in" / "through.csv").symlink_to(landing / "real" / "r.csv" / "x.csv")
     (landing / "in" / "folder_out").symlink_to(secret)
     (landing / "fixed").symlink_to(secret)
     assert find_files(landing, dataset()) == [FoundFile("in/file_in.csv", inside.size, inside.modified_ns)]

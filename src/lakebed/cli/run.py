@@ -14,6 +14,7 @@ from lakebed.cli.passes import pass_summary, tell_pass
 from lakebed.cli.progress import counted, files_text, progress
 from lakebed.cli.settings import settings
 from lakebed.cli.spark import spark_of
+from lakebed.errors import LakebedError
 from lakebed.manifest import Project
 from lakebed.runner import DueOutcome, preview_project, run_everything_due, sound
 from lakebed.runner import recover as recover_store
@@ -60,8 +61,13 @@ def run(
 def _run(
     project: Project, datasets: list[str] | None, spark: Callable[[], SparkSession], *, quiet: bool
 ) -> None:
-    with progress(quiet=quiet) as shown:
-        outcome = run_everything_due(project, datasets=datasets, progress=shown, spark=spark)
+    try:
+        with progress(quiet=quiet) as shown:
+            outcome = run_everything_due(project, datasets=datasets, progress=shown, spark=spark)
+    except LakebedError as error:
+        for said in sound(project, error):
+            say(said)
+        raise
     for said in sound(project, outcome):
         say(said)
     if quiet:
@@ -82,6 +88,8 @@ def _preview(
             say(f"{one.dataset}: nothing new")
             continue
         told = f"{one.dataset}: batch {one.number} from {files_text(one.files)} would be"
+        if one.number is None:
+            told = f"{one.dataset}: the next batch would be"
         if one.error is not None:
             say(f"{told} refused")
             show_error(one.error, as_json=False)
@@ -172,8 +180,11 @@ def recover(
     found = recover_store(project, spark=spark_of(project, short=True, quiet=quiet))
     if quiet:
         print(to_json({"project": project.name, "datasets": [one.as_dict() for one in found]}, indent=2))  # noqa: T201
-        return
-    for one in found:
+    for one in found if not quiet else ():
+        if one.error is not None:
+            show_error(one.error, as_json=False)
+            continue
         say(
             f"{one.dataset}: {one.batches} batches known, {one.applied} of them applied, {one.marked} newly marked as done"
         )
+    raise typer.Exit(FAILED if any(one.error for one in found) else OK)

@@ -76,8 +76,13 @@ def watch(
             signal.signal(name, ask_to_stop)
         say(f"{project.name}: watching {project.landing}, every {every:g} seconds")
         while not stop.is_set():
+            if not lease.ours:
+                say(
+                    "another `lakebed watch` has taken over, since this one could not reach the control store"
+                )
+                raise typer.Exit(FAILED)
             if spark.has_died:
-                _bury(spark, told)
+                _bury(project, spark, told)
             _look(project, spark, stop, told)
             for name in (signal.SIGTERM, signal.SIGINT):  # starting Spark takes them away
                 signal.signal(name, ask_to_stop)
@@ -132,16 +137,19 @@ class Told:
         return len(self.deaths)
 
 
-def _bury(spark: Spark, told: Told) -> None:
+def _bury(project: Project, spark: Spark, told: Told) -> None:
     """Goes on with a new Spark at the next need, or gives up where that would only die again."""
     deaths = told.learns_death(time.monotonic())
     if deaths >= DEATHS:
-        raise LakebedError(
+        error = LakebedError(
             f"Spark's process has ended {deaths} times in a row with no batch done",
             code="spark_ended",
             hint="see Spark's log: most often there is too little memory, for it (spark.driver.memory) or on this machine; "
             "then start again: nothing is lost",
         )
+        for said in sound(project, error):
+            say(said)
+        raise error
     spark.forget()
     say("Spark's process has ended: a new one is started when something is to be done")
 

@@ -6,8 +6,7 @@ lost, or lags behind, costs work but never a row.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, func, select, true
 from sqlalchemy.exc import IntegrityError
 
 from lakebed.control import schema
+from lakebed.control.batch_rows import batch_of, batches_of, taken_paths_of
 from lakebed.control.derived_store import DerivedStore
 from lakebed.control.engine import make_engine, public_address, transaction
 from lakebed.control.records import Batch, BatchPlan, Event, Failure, Input, Run, RunState
@@ -70,8 +70,7 @@ class ControlStore:
     def plan_batch(self, plan: BatchPlan) -> Batch:
         """Keep the plan, and give back the one that holds for its number: of several planners the first wins.
 
-        A number beyond the next, or an input that another batch has, is a ConflictError: plan again. The first
-        batch of a dataset may have any number: its table may be older than the store.
+        A number beyond the next, or an input that another batch has, is a ConflictError: plan again.
         """
         why = "an input of it belongs to another batch"
         try:
@@ -80,14 +79,14 @@ class ControlStore:
                 last = connection.execute(
                     select(func.max(b.number)).where(b.dataset == plan.dataset)
                 ).scalar()
-                if last is None or plan.number == last + 1:
+                if plan.number == (last or 0) + 1:
                     return self._insert(connection, plan)
-                why = f"the next batch is {last + 1}"
+                why = f"the next batch is {(last or 0) + 1}"
         except IntegrityError:
             pass
         # Looked up only now, in a new transaction: whoever was faster has committed.
         with transaction(self._engine, writes=False) as connection:
-            if (kept := _batch(connection, plan.dataset, plan.number)) is not None:
+            if (kept := batch_of(connection, plan.dataset, plan.number)) is not None:
                 return kept
         raise ConflictError(
             f"batch {plan.number} cannot be planned: {why}",
@@ -118,15 +117,15 @@ class ControlStore:
         return Batch(plan=plan, state="planned", planned_at=planned_at)
 
     def drop_plan(self, dataset: str, number: int) -> None:
-        """Forget a plan that was not carried out; its inputs are new again. A batch that is done stays."""
+        """Forget a plan that was not carried out, and its failure; its inputs are new again. A batch that is done stays."""
         with transaction(self._engine, writes=True) as connection:
-            kept = _batch(connection, dataset, number)
+            kept = batch_of(connection, dataset, number)
             if kept is None or kept.state == "done":
                 raise TableError(
                     f"batch {number} is {'done' if kept else 'not planned'} and cannot be dropped",
                     where=dataset,
                 )
-            for table in (schema.inputs, schema.batches):
+            for table in (schema.inputs, schema.batches, schema.failures):
                 connection.execute(table.delete().where(table.c.dataset == dataset, table.c.number == number))
 
     def finish_batch(
@@ -144,7 +143,7 @@ class ControlStore:
                 if changed.rowcount:
                     event = {"dataset": dataset, "batch": number, "at": now, "table_version": table_version}
                     connection.execute(schema.events.insert().values(event))
-                kept = _batch(connection, dataset, number)
+                kept = batch_of(connection, dataset, number)
         except IntegrityError:  # the event was there: the batch was finished, dropped and planned by hand
             raise TableError(
                 f"batch {number} has its event already", code="control_broken", where=dataset
@@ -170,11 +169,11 @@ class ControlStore:
     def batches(self, dataset: str) -> list[Batch]:
         """All batches, by number."""
         with transaction(self._engine, writes=False) as connection:
-            return _batches(connection, dataset, true(), schema.batches.c.number)
+            return batches_of(connection, dataset, true(), schema.batches.c.number)
 
     def _one(self, dataset: str, which: ColumnElement[bool], order: ColumnElement[Any]) -> Batch | None:
         with transaction(self._engine, writes=False) as connection:
-            return next(iter(_batches(connection, dataset, which, order, limit=1)), None)
+            return next(iter(batches_of(connection, dataset, which, order, limit=1)), None)
 
     def not_taken(self, dataset: str, candidates: Iterable[Input]) -> list[Input]:
         """Those of the candidates that no batch of the dataset has, and nobody has skipped, in their order."""
@@ -194,7 +193,7 @@ class ControlStore:
         if not wanted:
             return {}
         with transaction(self._engine, writes=False) as connection:
-            return {path: number for path, number in _taken(connection, dataset) if path in wanted}
+            return {path: number for path, number in taken_paths_of(connection, dataset) if path in wanted}
 
     def known_paths(self, dataset: str) -> dict[str, int | None]:
         """All paths of the dataset's batches, each with the number of the last one that has it, and those that were only
@@ -202,7 +201,14 @@ class ControlStore:
         s = schema.skips.c
         with transaction(self._engine, writes=False) as connection:
             skipped = connection.execute(select(s.path).where(s.dataset == dataset)).scalars()
-            return {**dict.fromkeys(skipped), **dict(_taken(connection, dataset))}
+            return {**dict.fromkeys(skipped), **dict(taken_paths_of(connection, dataset))}
+
+    def a_path_of_each(self) -> dict[str, str]:
+        """The datasets that have taken any file, each with the path of one."""
+        i = schema.inputs.c
+        query = select(i.dataset, func.min(i.path).label("path")).group_by(i.dataset)
+        with transaction(self._engine, writes=False) as connection:
+            return {row.dataset: row.path for row in connection.execute(query)}
 
     # Failures
 
@@ -227,7 +233,7 @@ class ControlStore:
     def skip_batch(self, dataset: str, number: int) -> tuple[Input, ...]:
         """Leave the inputs of a planned batch out for good; its number is free again. Gives the inputs."""
         with transaction(self._engine, writes=True) as connection:
-            kept = _batch(connection, dataset, number)
+            kept = batch_of(connection, dataset, number)
             if kept is None or kept.state == "done":
                 raise TableError(
                     f"batch {number} is {'done' if kept else 'not planned'} and cannot be skipped",
@@ -351,47 +357,3 @@ class ControlStore:
         )
         with transaction(self._engine, writes=False) as connection:
             return [Event(**row._mapping) for row in connection.execute(query)]
-
-
-def _taken(connection: Connection, dataset: str) -> Iterator[tuple[str, int]]:
-    """The paths that batches have, each with the number of the last one."""
-    i = schema.inputs.c
-    query = select(i.path, func.max(i.number)).where(i.dataset == dataset).group_by(i.path)
-    return ((path, number) for path, number in connection.execute(query))
-
-
-def _batch(connection: Connection, dataset: str, number: int) -> Batch | None:
-    c = schema.batches.c.number
-    return next(iter(_batches(connection, dataset, c == number, c)), None)
-
-
-def _batches(
-    connection: Connection,
-    dataset: str,
-    which: ColumnElement[bool],
-    order: ColumnElement[Any],
-    limit: int | None = None,
-) -> list[Batch]:
-    """Batches with their inputs: two queries, however many there are."""
-    b, i = schema.batches.c, schema.inputs.c
-    query = select(schema.batches).where(b.dataset == dataset, which).order_by(order).limit(limit)
-    rows = connection.execute(query).all()
-    if not rows:
-        return []
-    numbers = [row.number for row in rows]
-    span = i.number.between(min(numbers), max(numbers))
-    files: dict[int, list[Input]] = defaultdict(list)
-    for row in connection.execute(
-        select(schema.inputs).where(i.dataset == dataset, span).order_by(i.number, i.place)
-    ):
-        files[row.number].append(Input(row.path, row.size, row.modified_ns))
-    return [
-        Batch(
-            BatchPlan(row.dataset, row.number, tuple(files[row.number]), row.system_time, row.event_time),
-            row.state,
-            row.planned_at,
-            row.finished_at,
-            row.report,
-        )
-        for row in rows
-    ]

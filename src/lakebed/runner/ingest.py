@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 from lakebed.control import RunState, open_store
 from lakebed.errors import BatchError, LakebedError, SetupError, TransientError
-from lakebed.manifest import Project
+from lakebed.manifest import Dataset, Project
+from lakebed.runner.held import settle, told_by_table
 from lakebed.runner.leases import Lease
 from lakebed.runner.planning import check_plan, plan_next, renew_plan, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
@@ -31,7 +32,8 @@ PASSING = ("disk", "spark")  # codes of trouble that is not the batch's own
 
 def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
     """Take the next batch of a dataset all the way, once; None if there is nothing to do."""
-    batch = work.store.open_batch(work.name) or plan_next(work)  # 1. what a run before left, else what is new
+    left = work.store.open_batch(work.name)
+    batch = left or plan_next(work)  # 1. what a run before left, else what is new
     if batch is None:
         return None
     plan, inputs = batch.plan, work.inputs_of(batch.plan)
@@ -39,9 +41,10 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
     work.edges.progress.batch_started(work.name, plan.number, paths, len(work.backlog))
     work.plans.keep(plan)  # 2. the plan, beside the table
     if work.table.last_batch >= plan.number:  # 3. the table tells what is applied, not the store
-        report: dict[str, Any] = {"batch": plan.number, "already_applied": True}
+        report, notes = settle(work, batch, told_by_table(work)), work.told()
     else:
-        check_plan(work, plan)
+        if left is not None:
+            check_plan(work, plan)
         lease.check()
         with work.source.errors():
             rows = work.read(inputs)  # 4. inputs → rows
@@ -53,6 +56,7 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
                     event_time=plan.event_time,
                     inputs=[one.as_dict() for one in plan.inputs],
                     immutable=work.source.immutable,
+                    before_commit=lease.check,
                 )
         report, notes = done.as_dict(), (*rows.notes, *work.told())
     version = report.get("version")
@@ -80,7 +84,7 @@ def _ingest_all(work: Work, lease: Lease) -> DatasetOutcome:
     try:
         with ours(work.name):
             take_over_plans(work)
-            _refuse_waiting(work)
+            refuse_waiting(work)
             renew_plan(work)
             while not work.edges.stopping() and (outcome := patiently(work, once)) is not None:
                 batches.append(outcome)
@@ -97,7 +101,7 @@ def _ingest_all(work: Work, lease: Lease) -> DatasetOutcome:
     return DatasetOutcome(work.name, tuple(batches), error, notes=(*work.told(), *work.source.remarks()))
 
 
-def _refuse_waiting(work: Work) -> None:
+def refuse_waiting(work: Work) -> None:
     """A batch that failed for a reason of its own is not tried again and again: a person decides."""
     failed = work.store.failure(work.name)
     batch = work.store.open_batch(work.name)
@@ -180,6 +184,13 @@ def _spark_failed(said: str, where: str) -> BatchError:
     return BatchError(f"Spark gave up: {said}", code="spark", where=where, hint=hint)
 
 
+def chosen(project: Project, names: Sequence[str] | None) -> Sequence[Dataset]:
+    """The datasets of these names, each once; all if none are given."""
+    if names is None:
+        return project.datasets
+    return list({dataset.name: dataset for dataset in map(project.dataset, names)}.values())
+
+
 def run_project(  # noqa: PLR0913 - the project, what of it, and the edges that a test replaces
     project: Project,
     *,
@@ -194,9 +205,8 @@ def run_project(  # noqa: PLR0913 - the project, what of it, and the edges that 
     no JVM starts."""
     told = InTurn(progress or Silent())
     edges = replace(edges or Edges(), spark=spark, now=now, progress=told)
-    chosen = [project.dataset(name) for name in datasets] if datasets is not None else project.datasets
     with open_store(project.control, base=project.root, clock=now) as store:
-        works = [Work.of(project, dataset, store, edges) for dataset in chosen]
+        works = [Work.of(project, dataset, store, edges) for dataset in chosen(project, datasets)]
         if len(works) < 2 or side_by_side < 2:
             return RunOutcome(project.name, tuple(ingest_dataset(work) for work in works))
         pool = ThreadPoolExecutor(min(side_by_side, len(works)))

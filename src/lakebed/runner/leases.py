@@ -28,6 +28,7 @@ class Lease:
         self._store, self._dataset, self._seconds = store, dataset, seconds
         self._holder = f"{holder}/{threading.get_ident()}"
         self._over = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
         self.ours = False
 
     @classmethod
@@ -40,13 +41,15 @@ class Lease:
             self._store.release_lease(self._dataset, holder)
         self.ours = self._store.take_lease(self._dataset, self._holder, seconds=self._seconds)
         if self.ours:
-            threading.Thread(target=self._keep, daemon=True).start()
+            self._keeper.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
+        if self._keeper.is_alive():  # or it would take the lease once more when it is given back
+            self._keeper.join(self._seconds)
         if self.ours:
             self._store.release_lease(self._dataset, self._holder)
 

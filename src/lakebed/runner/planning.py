@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from lakebed.control import Batch, BatchPlan, Input
 from lakebed.errors import BatchError, ConflictError, TableError
+from lakebed.manifest import Snapshot
+from lakebed.runner.held import lost_plan
 from lakebed.runner.work import Work
 from lakebed.sources import Input as Found
+
+LOOK_AGAIN = timedelta(seconds=10)
 
 
 def plan_next(work: Work) -> Batch | None:
@@ -17,7 +23,7 @@ def plan_next(work: Work) -> Batch | None:
 def next_plan(work: Work) -> BatchPlan | None:
     """The plan of the next batch, kept nowhere yet; None if nothing is new."""
     source = work.source
-    batch = source.next_batch(work.backlog) or source.next_batch(_look_again(work))
+    batch = _from_backlog(work) or source.next_batch(_look_again(work))
     if not batch:
         return None
     work.backlog = _without(work.backlog, batch)
@@ -38,8 +44,25 @@ def next_plan(work: Work) -> BatchPlan | None:
 def _look_again(work: Work) -> list[Found]:
     """What is new and may be taken; kept for the batches to come, so that a run looks only now and then."""
     look = work.look()
+    work.looked_at = work.edges.now()
     work.backlog = work.source.ready(work.source.new(look), look)
     return work.backlog
+
+
+def _from_backlog(work: Work) -> list[Found]:
+    """The next batch of what the last look found; none where that is no longer true: a file of it has changed, or an earlier snapshot may have
+    landed since, which would come before it."""
+    batch = work.source.next_batch(work.backlog)
+    old = work.looked_at is None or work.edges.now() - work.looked_at >= LOOK_AGAIN
+    if not batch or (old and isinstance(work.dataset.feed, Snapshot)):
+        return []
+    try:
+        work.source.check(batch)
+    except BatchError as error:
+        if error.code != "input_changed":
+            raise
+        return []
+    return batch
 
 
 def _without(backlog: list[Found], batch: list[Found]) -> list[Found]:
@@ -115,7 +138,11 @@ def renew_plan(work: Work) -> None:
 def take_over_plans(work: Work) -> None:
     """Plans that are beside the table and not in the store: it was lost, or is older. They hold, and come first."""
     last = work.store.last_batch(work.name)
-    for plan in work.plans.after(last.number if last else 0):
+    for number, plan in enumerate(
+        work.plans.after(last.number if last else 0), last.number + 1 if last else 1
+    ):
+        if plan.number != number:
+            raise lost_plan(work, number, "`lakebed recover` asks the table's own commits")
         work.store.plan_batch(plan)
     for inputs in work.plans.skipped():
         work.store.skip_inputs(work.name, inputs)

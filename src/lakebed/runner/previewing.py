@@ -11,7 +11,7 @@ from typing import Any
 from lakebed.control import BatchPlan, open_store
 from lakebed.errors import LakebedError
 from lakebed.manifest import Project
-from lakebed.runner.ingest import ours, patiently
+from lakebed.runner.ingest import chosen, ours, patiently, refuse_waiting
 from lakebed.runner.planning import next_plan
 from lakebed.runner.work import Clock, Edges, Work, system_clock
 from lakebed.sources import Input
@@ -50,9 +50,8 @@ def preview_project(
 ) -> list[BatchPreview]:
     """One preview per dataset; only of the next batch, since those after it build on it."""
     edges = replace(edges or Edges(), spark=spark, now=now)
-    chosen = [project.dataset(name) for name in datasets] if datasets is not None else project.datasets
     with open_store(project.control, base=project.root, clock=now) as store:
-        return [_preview(Work.of(project, dataset, store, edges)) for dataset in chosen]
+        return [_preview(Work.of(project, dataset, store, edges)) for dataset in chosen(project, datasets)]
 
 
 def _preview(work: Work) -> BatchPreview:
@@ -60,6 +59,11 @@ def _preview(work: Work) -> BatchPreview:
     try:
         with ours(work.name):
             batch = work.store.open_batch(work.name)
+            if batch is not None:
+                shown = replace(
+                    shown, number=batch.number, files=tuple(one.path for one in batch.plan.inputs)
+                )
+                refuse_waiting(work)
             plan = batch.plan if batch is not None else next_plan(work)
             if plan is None:
                 return shown

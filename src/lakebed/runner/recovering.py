@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lakebed.control import open_store
+from lakebed.errors import LakebedError, SetupError
 from lakebed.manifest import Project
+from lakebed.runner.held import restore_plans, settle, told_by_table
 from lakebed.runner.ingest import ours
 from lakebed.runner.planning import take_over_plans
 from lakebed.runner.work import Edges, Work
@@ -21,6 +23,7 @@ class Recovered:
     batches: int  # planned, in all
     applied: int  # of them in the table
     marked: int  # of those not known as done before
+    error: LakebedError | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -28,6 +31,7 @@ class Recovered:
             "batches": self.batches,
             "applied": self.applied,
             "marked": self.marked,
+            "error": self.error.as_dict() if self.error else None,
         }
 
 
@@ -36,17 +40,27 @@ def recover(project: Project, *, spark: Callable[[], Any], edges: Edges | None =
     carried out stays open: the next run takes it. Doing it twice changes nothing."""
     edges = replace(edges or Edges(), spark=spark)
     with open_store(project.control, base=project.root) as store:
-        return [_recover(Work.of(project, dataset, store, edges)) for dataset in project.datasets]
+        return [_tried(Work.of(project, dataset, store, edges)) for dataset in project.datasets]
+
+
+def _tried(work: Work) -> Recovered:
+    """A dataset that cannot be recovered says why, and the others are."""
+    try:
+        with ours(work.name):
+            return _recover(work)
+    except SetupError:
+        raise
+    except LakebedError as error:
+        return Recovered(work.name, len(work.store.batches(work.name)), 0, 0, error)
 
 
 def _recover(work: Work) -> Recovered:
-    with ours(work.name):
-        take_over_plans(work)
-        batches = work.store.batches(work.name)
-        held = work.table.last_batch if batches else 0
-        open_ones = [batch for batch in batches if batch.state == "planned" and batch.number <= held]
-        for batch in open_ones:
-            report = {"batch": batch.number, "already_applied": True}
-            work.store.finish_batch(work.name, batch.number, report=report)
+    restore_plans(work)
+    take_over_plans(work)
+    batches, held = work.store.batches(work.name), work.table.last_batch
+    open_ones = [batch for batch in batches if batch.state == "planned" and batch.number <= held]
+    told = told_by_table(work) if open_ones else {}
+    for batch in open_ones:
+        work.store.finish_batch(work.name, batch.number, report=settle(work, batch, told))
     applied = sum(batch.number <= held for batch in batches)
     return Recovered(work.name, len(batches), applied, len(open_ones))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from lakebed.errors import ManifestError
+from lakebed.control import open_store
+from lakebed.errors import LakebedError, ManifestError
 from lakebed.manifest import Dataset, LandingFiles, Project
 from lakebed.sources import FileSource, Folder, FoundFile, landing_folder
 
@@ -17,45 +18,88 @@ if TYPE_CHECKING:
 
 
 def filled_in(project: Project, spark: Callable[[], SparkSession]) -> tuple[Project, list[str]]:
-    """The project with a dataset for every table that has landed in place of each template, and notes on paths of which no
-    name can be made. A dataset that has a manifest of its own is left to that one. `spark` is called only where a template's
-    files are not in a folder of this machine."""
+    """The project with a dataset for every table that has landed in place of each template, also where its files have been moved away since
+    they were taken; and notes on paths of which no name can be made. A dataset that has a manifest of its own is left to that
+    one. `spark` is called only where a template's files are not in a folder of this machine."""
     if not any(dataset.name_parts for dataset in project.datasets):
         return project, []
-    landing = landing_folder(project.landing, spark)
+    landing, known = landing_folder(project.landing, spark), _taken_before(project)
     own = [dataset for dataset in project.datasets if not dataset.name_parts]
-    taken = {dataset.name.lower() for dataset in own}
+    left = {dataset.name.lower() for dataset in own}
+    taken = {derived.name.lower(): "the derived dataset of that name" for derived in project.derived}
     notes: list[str] = []
     for template in project.datasets:
-        for dataset in _datasets(template, landing, notes) if template.name_parts else ():
-            if dataset.name.lower() not in taken:
-                taken.add(dataset.name.lower())
-                own.append(dataset)
+        for dataset in _datasets(template, landing, known, notes) if template.name_parts else ():
+            name = dataset.name.lower()
+            if name in left:
+                continue
+            if name in taken:
+                notes.append(
+                    f"not taken: {template.name} would make {dataset.name} too, beside {taken[name]}"
+                )
+                continue
+            taken[name] = f"the template {template.name}"
+            own.append(dataset)
     return replace(project, datasets=tuple(sorted(own, key=lambda one: one.name))), notes
 
 
-def _datasets(template: Dataset, landing: Folder, notes: list[str]) -> list[Dataset]:
-    names = template.name_parts
+def _taken_before(project: Project) -> dict[str, str]:
+    """A path of each dataset that the control store knows, by its name in lower case; none where the store does not answer, which whoever
+    needs it will be told."""
+    try:
+        with open_store(project.control, base=project.root) as store:
+            return {name.lower(): path for name, path in store.a_path_of_each().items()}
+    except LakebedError:
+        return {}
+
+
+def _datasets(
+    template: Dataset, landing: Folder, known: Mapping[str, str], notes: list[str]
+) -> list[Dataset]:
     seen: dict[tuple[str, ...], str] = {}
-    assert isinstance(template.source, LandingFiles)
+    for name, path in known.items():
+        values = _values(template, path)
+        made = _made(template, values) if values is not None else None
+        if values is not None and made is not None and made.name.lower() == name:
+            seen[values] = path
     for file in _landed(FileSource(template, landing)):
-        parts = template.source.pattern.match(file.path) or {}
-        seen.setdefault(tuple(str(parts[name]) for name in names), file.path)
+        if (values := _values(template, file.path)) is not None:
+            seen.setdefault(values, file.path)
     found: dict[str, list[tuple[Dataset, str]]] = {}
     for values, path in sorted(seen.items()):
-        try:
-            dataset = template.made_of(dict(zip(names, values, strict=True)))
-        except ValidationError:
+        dataset = _made(template, values)
+        if dataset is None:
             notes.append(f"not taken: {path}: no name of a table can be made of {', '.join(values)}")
         else:
             found.setdefault(dataset.name.lower(), []).append((dataset, path))
-    for same in found.values():
-        if len(same) > 1:
-            paths = ", ".join(path for _, path in same)
-            notes.append(
-                f"not taken: {paths}: all would be {same[0][0].name}; give the template a name that keeps them apart"
-            )
-    return [same[0][0] for same in found.values() if len(same) == 1]
+    return [one for same in found.values() if (one := _only(same, known, notes)) is not None]
+
+
+def _values(template: Dataset, path: str) -> tuple[str, ...] | None:
+    """What the path has in place of the names in the template's own; None if it is none of its paths."""
+    assert isinstance(template.source, LandingFiles)
+    parts = template.source.pattern.match(path)
+    return None if parts is None else tuple(str(parts[name]) for name in template.name_parts)
+
+
+def _made(template: Dataset, values: tuple[str, ...]) -> Dataset | None:
+    try:
+        return template.made_of(dict(zip(template.name_parts, values, strict=True)))
+    except ValidationError:
+        return None
+
+
+def _only(same: list[tuple[Dataset, str]], known: Mapping[str, str], notes: list[str]) -> Dataset | None:
+    """Of several tables that have one name, the one that was loaded before; none, where that does not tell."""
+    before = [one for one in same if known.get(one[0].name.lower()) == one[1]]
+    chosen = same if len(same) == 1 else before if len(before) == 1 else []
+    paths = ", ".join(path for dataset, path in same if (dataset, path) not in chosen)
+    if paths:
+        would = "would be, as what was loaded before is," if chosen else "all would be"
+        notes.append(
+            f"not taken: {paths}: {would} {same[0][0].name}; give the template a name that keeps them apart"
+        )
+    return chosen[0][0] if chosen else None
 
 
 def _landed(source: FileSource) -> list[FoundFile]:

@@ -70,7 +70,9 @@ def _as_planned(work: Work, batch: Batch) -> bool:
 
 
 def _refuse_applied(work: Work, batch: Batch) -> None:
+    """Whoever was given up has committed it after all: nobody need wait for it any longer."""
     with ours(work.name):
         if work.table.last_batch >= batch.number:
+            work.store.clear_failure(work.name)
             hint = "run again: the batch will be marked done"
             raise TableError(f"batch {batch.number} is in the table already", where=work.name, hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,6 +31,8 @@ class Table(Protocol):
     def last_batch(self) -> int: ...
     @property
     def known_columns(self) -> Sequence[Any]: ...
+    @property
+    def batches_told(self) -> Callable[[], Iterator[Mapping[str, Any]]]: ...
     @property
     def apply(self) -> Callable[..., Any]: ...
     @property
@@ -85,6 +87,7 @@ class Work:
     path: str  # of the table: a folder or a URL
     edges: Edges
     backlog: list[Input] = field(default_factory=list)  # new, and in no plan yet
+    looked_at: datetime | None = None  # when the backlog was found
     notes: list[str] = field(default_factory=list)  # for the user, with the next batch or at the end
 
     @classmethod

@@ -13,8 +13,20 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def in_order(dataset: Dataset, files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Files as they are to be read: by the time that they tell, then by path."""
-    return sorted(files, key=lambda one: (event_time(dataset, one) or EPOCH, one.path))
+    """Files as they are to be read: by the time that they tell, then by path. A folder that is one snapshot has the newest time of its
+    files, as its batch will have."""
+    times = {one: event_time(dataset, one) or EPOCH for one in files}
+    if not isinstance(dataset.feed, Snapshot) or _unit(dataset) != "folder":
+        return sorted(times, key=lambda one: (times[one], one.path))
+    newest: dict[str, datetime] = {}
+    for one, time in times.items():
+        newest[_folder(one.path)] = max(time, newest.get(_folder(one.path), EPOCH))
+    return sorted(times, key=lambda one: (newest[_folder(one.path)], _folder(one.path), times[one], one.path))
+
+
+def _unit(dataset: Dataset) -> str:
+    assert isinstance(dataset.source, LandingFiles)
+    return dataset.source.snapshot_unit
 
 
 def next_files(dataset: Dataset, ordered: Sequence[FoundFile]) -> list[FoundFile]:

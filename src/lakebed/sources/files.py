@@ -23,8 +23,7 @@ SETTLED_SECONDS = 1.0
 
 
 class FileSource:
-    """The files of one dataset under a folder. Names that start with . or _ or end in .tmp or .part are somebody's
-    unfinished work."""
+    """The files of one dataset under a folder. Some names (`unfinished`) tell that a file is somebody's unfinished work."""
 
     immutable = True
 
@@ -58,6 +57,11 @@ class FileSource:
             if pattern.match(file.path) is None:
                 if why := pattern.near_miss(file.path):
                     near_misses.append(f"{file.path}: {why}")
+                continue
+            if ":" in file.path and not self.needs_spark:
+                near_misses.append(
+                    f"{file.path}: Spark reads no local file with a colon in its path; rename it"
+                )
                 continue
             place = file.path.rpartition("/")[0]
             if marker is not None and place not in marked:

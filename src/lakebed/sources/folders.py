@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -71,9 +72,16 @@ def local_folder(place: str, *, setting: str) -> Path:
     return Path(unquote(url.path)) if url.scheme == "file" else Path(place)
 
 
+_LEADS_NOWHERE = (errno.ELOOP, errno.ENOTDIR)  # a link to itself, or through a file
+_BEGUN = (
+    *(".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".download", ".inprogress"),
+    *("._copying_", ".swp", "~", "#"),
+)
+
+
 def unfinished(name: str) -> bool:
-    """Whether a name says that somebody still works on the file."""
-    return name.startswith((".", "_")) or name.lower().endswith((".tmp", ".part"))
+    """Whether a name says that somebody still works on the file: hidden ones, and what programs call what they have begun to write."""
+    return name.startswith((".", "_", "~$")) or name.lower().endswith(_BEGUN)
 
 
 class LocalFolder:
@@ -143,5 +151,7 @@ def _file(root: Path, folder: str, entry: os.DirEntry[str]) -> FoundFile | None:
     except FileNotFoundError:  # gone since the folder was read
         return None
     except OSError as error:
+        if error.errno in _LEADS_NOWHERE:
+            return None
         raise out_of_reach(error.strerror or str(error), f"{folder}{entry.name}") from error
     return FoundFile(f"{folder}{entry.name}", status.st_size, status.st_mtime_ns)

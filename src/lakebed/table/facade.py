@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -39,6 +39,10 @@ from lakebed.tables.delta import Commit, overtaken
 from lakebed.tables.place import Place
 from lakebed.tables.settings import wide_rows
 from lakebed.tables.staging import Staging
+
+
+def _nothing() -> None:
+    pass
 
 
 def _clock() -> dt.datetime:
@@ -97,13 +101,17 @@ class Table(Reading):
         """The number of the newest batch; 0 for none. Finishes what a crash left behind."""
         return self._open().last_batch
 
+    def batches_told(self) -> Iterator[Mapping[str, Any]]:
+        """What the commits tell of the batches that the tables hold (number, times, inputs, report), as far back as the log goes."""
+        return (told.facts for told in self.tables.named(self.tables.truth).commits() if told.facts)
+
     @property
     def known_columns(self) -> tuple[StructField, ...]:
         """The columns of its rows so far, those included that only its journal keeps."""
         known = self._open().known
         return (*known.data, *known.kept)
 
-    def apply(
+    def apply(  # noqa: PLR0913 - what a batch is, and what to do with it
         self,
         df: DataFrame,
         *,
@@ -111,17 +119,21 @@ class Table(Reading):
         system_time: dt.datetime,
         event_time: dt.datetime | None = None,
         inputs: Sequence[Mapping[str, Any]] = (),
+        before_commit: Callable[[], None] = _nothing,
         immutable: bool = False,
     ) -> BatchReport:
         """Apply a batch, exactly once (G1): a number that the table holds already changes nothing.
 
         `event_time` is what the batch's source gave it (a file's name, a message), if anything. `inputs` are kept with
         the commit, to tell where the rows came from. `immutable` promises that `df` gives the same rows whenever it is
-        read, as files do that nobody changes: they are then not copied first. Raises a `LakebedError`
+        read, as files do that nobody changes: they are then not copied first. `before_commit` is called when all is computed and nothing
+        written; what it raises ends the batch there. Raises a `LakebedError`
         before anything is written, or leaves what the next opening finishes.
         """
         moment = moment_of(batch, system_time, event_time)
-        return self._apply(df, moment, inputs=inputs, streams={}, immutable=immutable)
+        return self._apply(
+            df, moment, inputs=inputs, streams={}, immutable=immutable, before_commit=before_commit
+        )
 
     def preview(
         self,
@@ -164,6 +176,7 @@ class Table(Reading):
         inputs: Sequence[Mapping[str, Any]],
         streams: Mapping[str, int],
         immutable: bool = False,
+        before_commit: Callable[[], None] = _nothing,
     ) -> BatchReport:
         book = self._open()
         if moment.batch <= book.last_batch:
@@ -178,6 +191,7 @@ class Table(Reading):
                 with reading_ahead(self.spark, written):
                     found = self._planned(df, shape, moment, staging, book, immutable=immutable)
                 found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
+                before_commit()
                 return self._commit(book, found, inputs)
         finally:
             staging.clear()

@@ -121,10 +121,8 @@ class DeltaTable:
     def head(self) -> Head:
         """The newest batch that the table holds; `Head()` if the table does not exist or holds none. Raises `TableError` where somebody
         has brought the table back to a version before that batch: its commit is there, and its rows are not."""
-        log = local_log(self.place.text) if self.place.is_path else None
-        commits = newest_commits(log) if log is not None else self._commits()
         newest, restored_to = -1, None
-        for version, facts, restored in commits:
+        for version, facts, restored in self.commits():
             newest = max(newest, version)
             restored_to = restored if restored_to is None else restored_to
             if facts is None:
@@ -133,6 +131,11 @@ class DeltaTable:
                 raise self._restored(int(facts["batch"]), version)
             return Head(int(facts["batch"]), str(facts.get("attempt", "")), facts, newest, version)
         return Head(version=newest)
+
+    def commits(self) -> Iterator[Told]:
+        """What the commits tell, the newest first, as far back as the log goes; some may come twice."""
+        log = local_log(self.place.text) if self.place.is_path else None
+        return newest_commits(log) if log is not None else self._commits()
 
     def _restored(self, batch: int, version: int) -> TableError:
         return TableError(

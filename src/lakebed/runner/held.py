@@ -1,0 +1,70 @@
+"""What the table itself tells of the batches that it holds: each commit of the truth carries its batch, inputs and report (G10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakebed.control import Batch, BatchPlan
+from lakebed.errors import TableError
+from lakebed.runner.work import Work
+
+Told = Mapping[int, Mapping[str, Any]]  # by the number of the batch
+
+
+def settle(work: Work, batch: Batch, told: Told) -> dict[str, Any]:
+    """The report of a batch whose number the table holds, out of its commit. Where another run has committed other inputs under
+    this number, after a person had dropped its plan, that is what the batch is from now on: the inputs of this plan are new
+    again, and come with the next one. A crash in between leaves no plan, and the next run finds the one that the table tells."""
+    number, report = batch.number, {"batch": batch.number, "already_applied": True}
+    facts = told.get(number)
+    if facts is None:  # the log no longer goes back so far
+        return report
+    plan = _plan(work, facts)
+    if plan.inputs != batch.plan.inputs:
+        work.plans.drop(number)
+        work.store.drop_plan(work.name, number)
+        work.store.plan_batch(plan)
+        work.plans.keep(plan)
+        work.backlog = []
+        paths = ", ".join(one.path for one in plan.inputs[:3])
+        work.notes.append(
+            f"batch {number} is in the table with other files than planned ({paths}): a run that had been given up has "
+            "committed it; the planned files come next"
+        )
+    return {**facts.get("report", {}), **report}
+
+
+def _plan(work: Work, facts: Mapping[str, Any]) -> BatchPlan:
+    """The plan that a commit was made by."""
+    return BatchPlan.from_dict({**facts, "dataset": work.name, "number": facts["batch"]})
+
+
+def restore_plans(work: Work) -> None:
+    """Beside the table there is a plan of every batch that it holds and the store does not know: those that were lost, from its commits. Raises
+    `TableError` where these cannot tell; what was found until then is kept."""
+    last = work.store.last_batch(work.name)
+    known = last.number if last else 0
+    plans = {plan.number for plan in work.plans.after(known)}
+    newest = max([*plans, work.table.last_batch])
+    lost = [number for number in range(known + 1, newest + 1) if number not in plans]
+    told = told_by_table(work) if lost else {}
+    for number in lost:
+        if number not in told:
+            raise lost_plan(work, number)
+        work.plans.keep(_plan(work, told[number]))
+
+
+def lost_plan(work: Work, number: int, *more: str) -> TableError:
+    hint = f"restore what was in {work.plans.place} from a backup; or load the dataset from the start (docs/control-store.md)"
+    return TableError(
+        f"no plan of batch {number} is known, and later ones are",
+        code="unknown_batches",
+        where=work.name,
+        hint="; ".join([*more, hint]),
+    )
+
+
+def told_by_table(work: Work) -> Told:
+    """What its commits tell of each batch, as far back as its log goes."""
+    return {int(facts["batch"]): facts for facts in work.table.batches_told()}
