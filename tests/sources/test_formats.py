@@ -100,9 +100,11 @@ def test_a_time_of_day_is_no_instant(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_formats_of_dates_and_times_are_honoured(spark: SparkSession, tmp_path: Path) -> None:
-    of = dataset(schema="d date, n int", options={"dateFormat": "dd.MM.yyyy"})
-    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "d,n\n31.01.2024,1\n2024-01-31,2\n"))
-    assert data(rows)[0] == (date(2024, 1, 31), 1)
+    options = {"dateFormat": "dd.MM.yyyy", "timestampFormat": "dd.MM.yyyy HH:mm"}
+    of = dataset(schema="d date, t timestamp_ntz", options=options)
+    text = "d,t\n31.01.2024,31.01.2024 12:00\n2024-01-31,31.01.2024 12:00\n"
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))
+    assert data(rows)[0] == (date(2024, 1, 31), datetime(2024, 1, 31, 12))  # noqa: DTZ001 - it has no zone
     assert [line for _, _, line in bad(rows)] == [3]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -18,34 +18,48 @@ def test_G5_what_would_lose_something_in_the_cast_is_bad(spark: SparkSession, tm
         "1,2024-01-31,1.5000",
         "2,2024-01-31T00:00:00,-.5",
         "3, 2024-01-31 ,1.5e2",
-        "4,2024-01-31 12:00:00,7.",
+        "4,2024-01-31 00:00:00,7.",
     ]
-    lost = ["5,2024-01-31Tx,1", "6,2024-01-31 at noon,1", "7,2024-01-31,1.505", "8,2024-01-31,1.000000001"]
+    lost = [
+        "9,2024-01-31 12:00:00,7.",
+        "5,2024-01-31Tx,1",
+        "6,2024-01-31 at noon,1",
+        "7,2024-01-31,1.505",
+        "8,2024-01-31,1.000000001",
+    ]
     rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "\n".join(["id,day,price", *good, *lost])))
     assert data(rows)[:4] == [
         (n, date(2024, 1, 31), Decimal(price)) for n, price in enumerate(("1.5", "-0.5", "150", "7"), 1)
     ]
-    assert [line for _, _, line in bad(rows)] == [6, 7, 8, 9]
+    assert [line for _, _, line in bad(rows)] == [6, 7, 8, 9, 10]
 
 
 def test_G5_numbers_that_would_be_cut_are_bad(spark: SparkSession, tmp_path: Path) -> None:
     """Also where the file has types of its own."""
-    columns = "id int, n double, price decimal(8,4)"
-    values = [(1, 2.0, Decimal("1.5")), (2, 2.5, Decimal("1.5")), (3, 2.0, Decimal("1.555")), (4, None, None)]
+    columns = "id int, n double, price decimal(8,4), at timestamp"
+    noon = datetime(2024, 1, 31, 12, tzinfo=UTC)
+    values = [
+        (1, 2.0, Decimal("1.5"), datetime(2024, 1, 31, tzinfo=UTC)),
+        (2, 2.5, Decimal("1.5"), None),
+        (3, 2.0, Decimal("1.555"), None),
+        (4, None, None, None),
+        (5, None, None, noon),
+    ]
     spark.createDataFrame(values, columns).coalesce(1).write.parquet(str(tmp_path / "made"))
     part = next((tmp_path / "made").glob("part-*.parquet"))
-    of = dataset("in/{file}.parquet", format="parquet", schema="id int, n bigint, price decimal(6,2)")
+    of = dataset(
+        "in/{file}.parquet", format="parquet", schema="id int, n bigint, price decimal(6,2), at date"
+    )
     rows = read(spark, tmp_path, of, put(tmp_path, "in/a.parquet", part.read_bytes()))
-    assert [row["id"] for row in in_order(rows) if row["_lb_bad"] == "bad_cast"] == [2, 3]
-    assert data(rows)[0] == (1, 2, Decimal("1.5"))
+    assert [row["id"] for row in in_order(rows) if row["_lb_bad"] == "bad_cast"] == [2, 3, 5]
+    assert data(rows)[0] == (1, 2, Decimal("1.5"), date(2024, 1, 31))
 
 
 def test_G5_numbers_are_no_days_and_milliseconds_no_seconds(spark: SparkSession, tmp_path: Path) -> None:
-    of = dataset(schema="d date, price decimal(6,2)")
-    rows = read(
-        spark, tmp_path, of, put(tmp_path, "in/a.csv", "d,price\n45292,1\n2024-01-31,1.505e0\n,1.5e1\n")
-    )
-    assert [line for _, _, line in bad(rows)] == [2, 3]
+    of = dataset(schema="d date, price decimal(6,2), x double")
+    text = "d,price,x\n45292,1,\n2024-01-31,1.505e0,\n,1.5e1,12d\n,,0x1p3\n,,-Infinity\n,1,1.5E2\n"
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))
+    assert [line for _, _, line in bad(rows)] == [2, 3, 4, 5]
     spark.range(1, 2).selectExpr("1700000000000L AS t").coalesce(1).write.parquet(str(tmp_path / "made"))
     part = next((tmp_path / "made").glob("part-*.parquet"))
     of = dataset("in/{file}.parquet", format="parquet", schema="t timestamp")

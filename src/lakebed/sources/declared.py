@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     DataType,
     DateType,
     DecimalType,
+    FractionalType,
     IntegralType,
     MapType,
     NumericType,
@@ -31,6 +32,9 @@ from lakebed.manifest.ddl import parse_ddl
 UNREADABLE = "unreadable"
 BAD_CAST = "bad_cast"
 NESTED = (ArrayType, MapType, StructType)
+_OF_A_PROGRAM = (
+    r"(?i)^\s*[+-]?0x|[\d.][df]\s*$"  # 12d and 0x1p3 are numbers to Java, and texts to everybody else
+)
 _LAST_YEAR = 9999  # a later one is a number that was taken for a day, or milliseconds taken for seconds
 
 
@@ -100,16 +104,32 @@ def _fitting(reader: Reader, value: Column, arrived: DataType, wanted: DataType)
         return _nested(reader, value, arrived, wanted)
     fitting = value.try_cast(wanted)
     if not isinstance(arrived, StringType):
-        exact = isinstance(arrived, NumericType) and isinstance(wanted, (IntegralType, DecimalType))
-        return F.when(fitting.try_cast(arrived).eqNullSafe(value), fitting) if exact else fitting
-    kind = wanted.typeName()
-    format_ = reader.options.get({"date": "dateformat", "timestamp": "timestampformat"}.get(kind, ""))
+        number = isinstance(arrived, NumericType) and isinstance(wanted, (IntegralType, DecimalType))
+        day = isinstance(arrived, (TimestampType, TimestampNTZType)) and isinstance(wanted, DateType)
+        return F.when(fitting.try_cast(arrived).eqNullSafe(value), fitting) if number or day else fitting
+    format_ = _format_of(wanted, reader.options)
     if format_:
         return F.try_to_timestamp(value, F.lit(format_)).cast(wanted)
-    if isinstance(wanted, (DateType, TimestampType)):
-        # A time of day without a day is none: Spark would take today's. Nor is a day with anything behind it that is no time.
-        return F.when(value.try_cast("timestamp_ntz").isNotNull(), fitting)
+    time = value.try_cast("timestamp_ntz")
+    if isinstance(wanted, DateType):
+        return F.when(
+            time == fitting.cast("timestamp_ntz"), fitting
+        )  # with a time of day it is more than a day
+    if isinstance(wanted, TimestampType):
+        # A time of day without a day is none: Spark would take today's.
+        return F.when(time.isNotNull(), fitting)
+    if isinstance(wanted, FractionalType):
+        fitting = F.when(~value.rlike(_OF_A_PROGRAM), fitting)
     return unrounded(value, wanted) if isinstance(wanted, DecimalType) else fitting
+
+
+def _format_of(wanted: DataType, options: Mapping[str, str]) -> str | None:
+    """Spark's options, of which one suffices for times with and without a zone."""
+    if isinstance(wanted, DateType):
+        return options.get("dateformat")
+    if isinstance(wanted, TimestampNTZType) and "timestampntzformat" in options:
+        return options["timestampntzformat"]
+    return options.get("timestampformat") if isinstance(wanted, (TimestampType, TimestampNTZType)) else None
 
 
 def unrounded(text: Column, wanted: DecimalType) -> Column:

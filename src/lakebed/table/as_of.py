@@ -20,7 +20,11 @@ def moment_like(asked: Asked, kind: DataType) -> Column:
     """The time as a value of this type. Raises `OptionsError` where it is none: a number has no place among times, nor a time among
     numbers, and Spark would find one all the same."""
     if isinstance(kind, (DateType, TimestampType, TimestampNTZType)):
-        return F.lit(_time(asked)).cast("timestamp").cast(kind)
+        time = _time(asked)
+        # A text with its zone, or of a type without one: so the zone of the session does not matter.
+        return F.lit(
+            (time if isinstance(kind, TimestampType) else time.replace(tzinfo=None)).isoformat()
+        ).cast(kind)
     if isinstance(kind, NumericType):
         return F.lit(_number(asked))
     return F.lit(str(asked)).cast(kind)
@@ -40,7 +44,7 @@ def _time(asked: Asked) -> dt.datetime:
         raise _refused(
             asked, "a number, and the table's versions have times", "a time such as 2024-01-31T12:00:00Z"
         )
-    return asked if asked.tzinfo else asked.replace(tzinfo=dt.UTC)
+    return asked.astimezone(dt.UTC) if asked.tzinfo else asked.replace(tzinfo=dt.UTC)
 
 
 def _number(asked: Asked) -> int | Decimal:

@@ -29,7 +29,7 @@ from lakebed.table.making import make_target
 from lakebed.table.moments import moment_of
 from lakebed.table.opening import Book, Tables, known_of, open_book, settings_for
 from lakebed.table.partitions import partition_names, refuse_made, refuse_missing
-from lakebed.table.planning import Planned, planned
+from lakebed.table.planning import Planned, as_it_came, planned
 from lakebed.table.reading import Reading
 from lakebed.table.report import BatchReport, Preview
 from lakebed.table.rolling_forward import before_at, rolled_forward
@@ -37,7 +37,7 @@ from lakebed.table.validation import refuse_conditions
 from lakebed.tables.ahead import reading_ahead
 from lakebed.tables.delta import Commit, overtaken
 from lakebed.tables.place import Place
-from lakebed.tables.settings import wide_rows
+from lakebed.tables.settings import for_batches
 from lakebed.tables.staging import Staging
 
 
@@ -157,8 +157,9 @@ class Table(Reading):
         )
         staging = Staging.beside(self.spark, folder)
         try:
-            with wide_rows(self.spark, df.sparkSession):
-                found = self._planned(df, shape, moment, staging, book, immutable=False)
+            df, immutable = as_it_came(df, staging, immutable=False)
+            with for_batches(self.spark, df.sparkSession):
+                found = self._planned(df, shape, moment, staging, book, immutable=immutable)
                 plan = found.plan
                 changed = (
                     plan.appended if plan.appended is not None else plan.target.rows if plan.target else None
@@ -187,7 +188,8 @@ class Table(Reading):
         staging = Staging.beside(self.spark, self._location)
         written = (self.tables.target, self.tables.named(self.tables.truth)) if book.last_batch else ()
         try:
-            with wide_rows(self.spark, df.sparkSession):
+            df, immutable = as_it_came(df, staging, immutable=immutable)
+            with for_batches(self.spark, df.sparkSession):
                 with reading_ahead(self.spark, written):
                     found = self._planned(df, shape, moment, staging, book, immutable=immutable)
                 found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
@@ -252,7 +254,7 @@ class Table(Reading):
                 return self._book
         book = open_book(self.tables, self.feed, self.history, self.partitions)
         if book.last_batch:
-            with wide_rows(self.spark):
+            with for_batches(self.spark):
                 book = rolled_forward(self.tables, book, self.feed, self.history)
         self._book = book
         return book

@@ -1,6 +1,6 @@
 """G12: the columns by which a table is partitioned, and those that Delta makes of a time as rows are written.
 
-Such a column is one of Delta's generated columns: readers that ask for a span of the time skip the other partitions.
+Such a column is one of Delta's generated columns, its text that of UTC.
 """
 
 from __future__ import annotations
@@ -94,4 +94,7 @@ def _expression(one: Partition, shape: Shape, schema: StructType) -> str:
             code="invalid_options",
             hint="name a date or a timestamp, or the feed's event_time column with its format",
         )
-    return f"date_format({value}, {quote_text(spark_pattern(one.format))})"
+    made = f"date_format({value}, {quote_text(spark_pattern(one.format))})"
+    # Of some such texts Delta infers which partitions a reader needs, in the reader's zone, and the text is that of UTC. What it
+    # cannot see through it leaves alone; the files' own bounds of the time still tell which ones to skip.
+    return made if isinstance(kind, DateType) else f"concat({made}, '')"

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import NullType
 
 from lakebed.errors import BatchError
+from lakebed.history.columns import POSITION
 from lakebed.history.normalise import usable
 from lakebed.manifest import Append, Ledger, Snapshot
 from lakebed.manifest.histories import AnyFeed
@@ -20,7 +23,8 @@ from lakebed.table.one_pass import fits_one_pass, fold_in_one_pass
 from lakebed.table.refolding import fold_sorted
 from lakebed.table.snapshots import Arrived, plan_snapshot
 from lakebed.table.validation import changes_of, counted, refuse_bad_rows, row_counts
-from lakebed.tables.staging import watched
+from lakebed.tables.settings import is_utc
+from lakebed.tables.staging import Staging, watched
 
 _UNSTEADY = re.compile(
     r"\b(current_\w+|localtimestamp|now|unix_timestamp|rand\w*|uuid|shuffle|curdate|today|tomorrow|yesterday)\b",
@@ -36,6 +40,19 @@ class Planned:
     plan: WritePlan
     rows: DataFrame
     counts: dict[str, Any]
+
+
+def as_it_came(df: DataFrame, staging: Staging, *, immutable: bool) -> tuple[DataFrame, bool]:
+    """The batch as its own session reads it, and whether it gives the same rows whenever it is read.
+
+    Spark reads a time out of a text file when its rows are asked for, in the zone of that moment, and lakebed asks in UTC. So where
+    the session has another zone, the rows are copied first."""
+    if is_utc(df.sparkSession):
+        return df, immutable
+    if POSITION not in df.columns:
+        df = df.withColumn(POSITION, F.monotonically_increasing_id())
+    empty = {f.name: F.lit(None).cast("string") for f in df.schema if isinstance(f.dataType, NullType)}
+    return staging.write(df.withColumns(empty) if empty else df, "came")[0], True
 
 
 def planned(

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+ZONE = "spark.sql.session.timeZone"
 _relying: Counter[tuple[int, str]] = Counter()  # how many rely on a setting of a session
 _own: dict[tuple[int, str], str | None] = {}  # and what it was before
 _lock = threading.Lock()
@@ -51,10 +52,20 @@ def like(spark: SparkSession) -> SparkSession:
 
 
 @contextmanager
-def wide_rows(*sessions: SparkSession) -> Iterator[None]:
-    """Plans of rows with many columns can be made. Spark infers what holds of a row from what is filtered, and says it again for every
-    name that a column has got meanwhile: a condition over twenty columns, each renamed once, becomes a million."""
+def for_batches(*sessions: SparkSession) -> Iterator[None]:
+    """The sessions, as a batch needs them.
+
+    Times are UTC (G3), whatever the zone of the session: a date, a time without a zone and a text are the same moment on every
+    machine, and the day of a moment is the same day. And plans of rows with many columns can be made. Spark infers what holds of a
+    row from what is filtered, and says it again for every name that a column has got meanwhile: a condition over twenty columns, each
+    renamed once, becomes a million."""
     with ExitStack() as stack:
         for spark in sessions:
             stack.enter_context(setting(spark, "spark.sql.constraintPropagation.enabled", "false"))
+            stack.enter_context(setting(spark, ZONE, "UTC"))
         yield
+
+
+def is_utc(spark: SparkSession) -> bool:
+    """Whether the session's own zone is UTC, under one of its usual names."""
+    return spark.conf.get(ZONE) in ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")

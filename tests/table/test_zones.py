@@ -1,0 +1,55 @@
+"""G3: all times are UTC, whatever the zone of the session that a library's user has."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import lakebed as lb
+from lakebed.manifest import EventTimeColumn
+from lakebed.tables.settings import ZONE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS = "id,read,at\n1,2024-03-10 02:30:00,2024-03-10 02:30:00\n2,2024-07-01 00:00:00,2024-07-01 00:00:00\n"
+SCHEMA = "id bigint, read timestamp, at string"
+
+
+@pytest.fixture
+def abroad(spark: SparkSession) -> SparkSession:
+    """A session in New York, where 2:30 of that day in March never was."""
+    session = spark.newSession()
+    session.conf.set(ZONE, "America/New_York")
+    return session
+
+
+def test_G3_dates_and_texts_are_of_UTC_and_the_rows_are_read_as_their_session_reads_them(
+    spark: SparkSession, abroad: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    place = str(tmp_path / "table")
+    time = EventTimeColumn(column="at", format="%Y-%m-%d %H:%M:%S")
+    feed = lb.Updates(key=["id"], order_by=["at"], event_time=time)
+    history = lb.Versions()
+    months = [{"month": {"from": "valid_from", "format": "%Y-%m"}}]
+    table = lb.table(abroad, place, feed=feed, history=history, partition_by=months)
+    rows = abroad.read.csv(str(tmp_path / "rows.csv"), SCHEMA, header=True)
+    table.apply(rows, batch=1, system_time=dt.datetime(2024, 8, 1, tzinfo=dt.UTC))
+    assert abroad.conf.get(ZONE) == "America/New_York"
+    found = lb.table(spark, place, feed=feed, history=history, partition_by=months)
+    shown = (
+        found.read()
+        .selectExpr("id", "cast(valid_from as string)", "cast(read as string)", "month")
+        .orderBy("id")
+    )
+    # `at`, which `valid_from` shows, is lakebed's to read, `read` was the session's.
+    assert [tuple(row) for row in shown.toLocalIterator()] == [
+        (1, "2024-03-10 02:30:00", "2024-03-10 07:30:00", "2024-03"),
+        (2, "2024-07-01 00:00:00", "2024-07-01 04:00:00", "2024-07"),
+    ]
+    for asked, known in [("2024-06-30T23:59:59", [1]), ("2024-07-01", [1, 2])]:
+        assert sorted(row["id"] for row in table.as_of(asked).toLocalIterator()) == known
