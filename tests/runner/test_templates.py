@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -97,6 +99,26 @@ def test_a_table_whose_files_were_moved_away_is_a_dataset_still(tmp_path: Path) 
     (tmp_path / "landing" / "a/crm/people/1.csv").unlink()
     again, notes = filled_in(world.project, no_spark)
     assert ([one.name for one in again.datasets], notes) == ([one.name for one in project.datasets], [])
+
+
+def test_a_folder_that_may_not_be_looked_into_stops_no_table_that_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path).add("{database}.{table}", {"kind": "append"}, **ONE_LEVEL)
+    world.land("a/crm/people/1.csv", "a/hr/pay/1.csv")
+    with world.store() as store:
+        store.plan_batch(BatchPlan("crm.people", 1, (Input("a/crm/people/1.csv", 5, 1),), START))
+    scandir = os.scandir
+
+    def denied(place: Any) -> Any:
+        if Path(place).name == "pay":
+            raise PermissionError(13, "Permission denied", str(place))
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    project, [note] = filled_in(world.project, no_spark)
+    assert [one.name for one in project.datasets] == ["crm.people"]
+    assert note.startswith("not looked for new tables of {database}.{table}: a/hr/pay/: ")
 
 
 def test_of_paths_that_would_be_one_table_the_one_that_was_loaded_goes_on(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from lakebed.control import open_store
-from lakebed.errors import LakebedError, ManifestError
+from lakebed.errors import LakebedError, ManifestError, TransientError
 from lakebed.manifest import Dataset, LandingFiles, Project
 from lakebed.sources import FileSource, Folder, FoundFile, landing_folder
 
@@ -62,7 +62,7 @@ def _datasets(
         made = _made(template, values) if values is not None else None
         if values is not None and made is not None and made.name.lower() == name:
             seen[values] = path
-    for file in _landed(FileSource(template, landing)):
+    for file in _landed(FileSource(template, landing), notes):
         if (values := _values(template, file.path)) is not None:
             seen.setdefault(values, file.path)
     found: dict[str, list[tuple[Dataset, str]]] = {}
@@ -102,11 +102,16 @@ def _only(same: list[tuple[Dataset, str]], known: Mapping[str, str], notes: list
     return chosen[0][0] if chosen else None
 
 
-def _landed(source: FileSource) -> list[FoundFile]:
-    """As long as there is no landing folder, nothing has landed."""
+def _landed(source: FileSource, notes: list[str]) -> list[FoundFile]:
+    """As long as there is no landing folder, nothing has landed. Where a part of it cannot be looked at, the tables that are known go on
+    all the same: each looks for its own files, and tells if it is the one."""
     try:
         return source.find()
     except ManifestError as error:
         if error.code != "landing_missing":
             raise
-        return []
+    except TransientError as error:
+        notes.append(
+            f"not looked for new tables of {source.dataset.name}: {error.where}: {error.what}; {error.hint}"
+        )
+    return []
