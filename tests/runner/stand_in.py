@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from tests.sources.datasets import put
 
 from lakebed.control import BatchPlan, ControlStore, open_store
@@ -198,3 +200,15 @@ class World:
 
     def files(self, name: str) -> list[list[str]]:
         return [batch["files"] for batch in self.tables[name].applied]
+
+
+def may_not_be_listed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of this name are closed to us from now on; to root, the rights of a folder close nothing."""
+    scandir = os.scandir
+
+    def denied(place: Any) -> Any:
+        if Path(place).name == name:
+            raise PermissionError(13, "Permission denied", str(place))
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", denied)

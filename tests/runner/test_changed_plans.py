@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runner.stand_in import DAYS, World
+from tests.runner.stand_in import DAYS, World, may_not_be_listed
 
 from lakebed.control import BatchPlan, ControlStore
 from lakebed.errors import LakebedError, TransientError
@@ -113,14 +113,7 @@ def test_a_folder_that_may_not_be_looked_into_is_not_empty(
 ) -> None:
     world = World(tmp_path).add("a.t").add("b.t")
     world.land(*DAYS, "b.t/20240101.csv")
-    scandir = os.scandir
-
-    def denied(place: Any) -> Any:
-        if Path(place).name == "a.t":
-            raise PermissionError(13, "Permission denied", str(place))
-        return scandir(place)
-
-    monkeypatch.setattr(os, "scandir", denied)
+    may_not_be_listed("a.t", monkeypatch)
     error = failed(world)
     assert (error.code, error.where) == ("out_of_reach", "a.t/")
     assert world.files("b.t") == [["b.t/20240101.csv"]]

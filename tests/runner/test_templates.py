@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.runner.stand_in import START, World
+from tests.runner.stand_in import START, World, may_not_be_listed
 
 from lakebed.control import BatchPlan, Input
 from lakebed.manifest import LandingFiles, compile_pattern
@@ -108,14 +106,7 @@ def test_a_folder_that_may_not_be_looked_into_stops_no_table_that_is_known(
     world.land("a/crm/people/1.csv", "a/hr/pay/1.csv")
     with world.store() as store:
         store.plan_batch(BatchPlan("crm.people", 1, (Input("a/crm/people/1.csv", 5, 1),), START))
-    scandir = os.scandir
-
-    def denied(place: Any) -> Any:
-        if Path(place).name == "pay":
-            raise PermissionError(13, "Permission denied", str(place))
-        return scandir(place)
-
-    monkeypatch.setattr(os, "scandir", denied)
+    may_not_be_listed("pay", monkeypatch)
     project, [note] = filled_in(world.project, no_spark)
     assert [one.name for one in project.datasets] == ["crm.people"]
     assert note.startswith("not looked for new tables of {database}.{table}: a/hr/pay/: ")
