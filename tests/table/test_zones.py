@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
 import lakebed as lb
 from lakebed.manifest import EventTimeColumn
@@ -53,3 +55,23 @@ def test_G3_dates_and_texts_are_of_UTC_and_the_rows_are_read_as_their_session_re
     ]
     for asked, known in [("2024-06-30T23:59:59", [1]), ("2024-07-01", [1, 2])]:
         assert sorted(row["id"] for row in table.as_of(asked).toLocalIterator()) == known
+
+
+def test_G3_a_session_stays_in_its_zone_while_a_batch_is_applied(
+    abroad: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,read\n1,2024-07-01 00:00:00\n")
+    rows = abroad.read.csv(str(tmp_path / "rows.csv"), "id bigint, read timestamp", header=True)
+
+    def applied(name: str, meanwhile: Callable[[], object]) -> lb.Table:
+        table = lb.table(abroad, str(tmp_path / name), feed=lb.Updates(key=["id"]), history=lb.Current())
+        moment = dt.datetime(2024, 8, 1, tzinfo=dt.UTC)
+        table.apply(rows, batch=1, system_time=moment, before_commit=meanwhile)
+        return table
+
+    inner: list[lb.Table] = []
+    outer = applied("outer", lambda: inner.append(applied("inner", lambda: None)))
+    for table in (outer, *inner):
+        shown = table.read().select(F.date_format(F.to_utc_timestamp("read", "America/New_York"), "HH:mm"))
+        assert [row[0] for row in shown.toLocalIterator()] == ["04:00"]
+        assert shown.sparkSession is abroad

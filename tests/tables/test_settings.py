@@ -47,3 +47,26 @@ def test_a_session_like_another_has_its_settings_as_they_are_now(spark: SparkSes
         spark.conf.unset(NAME)
         spark.conf.unset(own)
     assert (other.conf.get(NAME), other.conf.get(own)) == ("false", "1")
+
+
+def test_python_may_know_a_session_by_several_names(spark: SparkSession) -> None:
+    from pyspark.sql import SparkSession as Session
+
+    was, again = spark.conf.get(NAME), Session(spark.sparkContext, spark._jsparkSession)
+    one, other = setting(spark, NAME, "false"), setting(again, NAME, "false")
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert spark.conf.get(NAME) == "false"
+    other.__exit__(None, None, None)
+    assert spark.conf.get(NAME) == again.conf.get(NAME) == was
+
+
+def test_what_is_relied_on_for_a_while_is_not_copied(spark: SparkSession) -> None:
+    was = spark.conf.get(NAME)
+    with setting(spark, NAME, "false"):
+        other = like(spark)
+    assert other.conf.get(NAME) == was
+    with setting(other, NAME, "false"):
+        assert other.conf.get(NAME) == "false"
+    assert other.conf.get(NAME) == was

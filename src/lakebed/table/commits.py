@@ -66,7 +66,7 @@ def write_rejected(tables: Tables, rows: DataFrame | None, commit: Commit) -> No
     if tables.rejected.head().batch >= commit.batch:
         kept = tables.rejected.schema()
         tables.rejected.append_again(
-            empty_frame(tables.target.spark, kept) if rows is None else rows, "batch", commit
+            empty_frame(tables.spark, kept) if rows is None else rows, "batch", commit
         )
     elif rows is not None:
         tables.rejected.append(rows, commit)
@@ -104,7 +104,7 @@ def write_followers(
         assert replacement is not None
         return replace(table, replacement, "", commit, empty=not table.exists())
 
-    return at_once(tables.target.spark, {name: partial(write, name) for name in names})
+    return at_once(tables.spark, {name: partial(write, name) for name in names})
 
 
 def write_target(tables: Tables, plan: WritePlan, shape: Shape, commit: Commit, *, first: bool) -> Head:

@@ -37,7 +37,7 @@ from lakebed.table.validation import refuse_conditions
 from lakebed.tables.ahead import reading_ahead
 from lakebed.tables.delta import Commit, overtaken
 from lakebed.tables.place import Place
-from lakebed.tables.settings import for_batches
+from lakebed.tables.settings import for_batches, in_utc, is_utc
 from lakebed.tables.staging import Staging
 
 
@@ -92,7 +92,7 @@ class Table(Reading):
         self.feed = feed
         self.history = history
         self.partitions = partitions
-        self.tables = Tables.of(spark, place, feed, history, files)
+        self.shown = self.tables = Tables.of(spark, place, feed, history, files)
         self._book: Book | None = None
         self._location = ""
 
@@ -155,10 +155,10 @@ class Table(Reading):
         folder = book.location or (
             self.place.text if self.place.is_path else tempfile.mkdtemp(prefix="lakebed-")
         )
-        staging = Staging.beside(self.spark, folder)
+        staging = Staging.beside(self.tables.spark, folder)
         try:
             df, immutable = as_it_came(df, staging, immutable=False)
-            with for_batches(self.spark, df.sparkSession):
+            with for_batches(self.tables.spark, df.sparkSession):
                 found = self._planned(df, shape, moment, staging, book, immutable=immutable)
                 plan = found.plan
                 changed = (
@@ -185,12 +185,12 @@ class Table(Reading):
         self._check_moment(book, moment)
         shape = self._shape(df, book, moment)
         self._location = self._ensure_target(book, shape, timed=moment.event_time is not None)
-        staging = Staging.beside(self.spark, self._location)
+        staging = Staging.beside(self.tables.spark, self._location)
         written = (self.tables.target, self.tables.named(self.tables.truth)) if book.last_batch else ()
         try:
             df, immutable = as_it_came(df, staging, immutable=immutable)
-            with for_batches(self.spark, df.sparkSession):
-                with reading_ahead(self.spark, written):
+            with for_batches(self.tables.spark, df.sparkSession):
+                with reading_ahead(self.tables.spark, written):
                     found = self._planned(df, shape, moment, staging, book, immutable=immutable)
                 found.plan.facts["streams"] = {**book.facts.get("streams", {}), **streams}
                 before_commit()
@@ -247,14 +247,19 @@ class Table(Reading):
     # ---- opening
 
     def _open(self) -> Book:
-        """The book as the tables tell it now; a batch whose followers lag is finished first."""
+        """The book as the tables tell it now; a batch whose followers lag is finished first. From here on all work is done in UTC (G3): the
+        user's own session is only for what the user is shown, and for the rows that it brings."""
+        if not is_utc(self.tables.spark):
+            self.tables = Tables.of(
+                in_utc(self.spark), self.place, self.feed, self.history, self.tables.target.files
+            )
         if self._book is not None and self._book.last_batch:
             newest = self.tables.newest
             if (newest.batch, newest.attempt) == (self._book.last_batch, self._book.attempt):
                 return self._book
         book = open_book(self.tables, self.feed, self.history, self.partitions)
         if book.last_batch:
-            with for_batches(self.spark):
+            with for_batches(self.tables.spark):
                 book = rolled_forward(self.tables, book, self.feed, self.history)
         self._book = book
         return book

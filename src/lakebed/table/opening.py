@@ -47,6 +47,10 @@ class Tables:
         truth = "journal" if journaled(feed, history) else "target"
         return cls(target=DeltaTable(spark, place, files), truth=truth, **others)
 
+    @property
+    def spark(self) -> SparkSession:
+        return self.target.spark
+
     def named(self, name: str) -> DeltaTable:
         table: DeltaTable = getattr(self, name)
         return table

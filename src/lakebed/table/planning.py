@@ -45,8 +45,8 @@ class Planned:
 def as_it_came(df: DataFrame, staging: Staging, *, immutable: bool) -> tuple[DataFrame, bool]:
     """The batch as its own session reads it, and whether it gives the same rows whenever it is read.
 
-    Spark reads a time out of a text file when its rows are asked for, in the zone of that moment, and lakebed asks in UTC. So where
-    the session has another zone, the rows are copied first."""
+    Spark reads a time out of a text file when its rows are asked for, in the zone of the session that asks, and lakebed asks in UTC. So
+    where the batch's session has another zone, it copies the rows first."""
     if is_utc(df.sparkSession):
         return df, immutable
     if POSITION not in df.columns:

@@ -24,23 +24,24 @@ class Reading:
     """The reading side of a table."""
 
     tables: Tables
+    shown: Tables  # the same, in the session of whoever asks
     feed: AnyFeed
     history: AnyHistory
 
     def read(self) -> DataFrame:
         """The whole table as its history keeps it."""
         self._finished()
-        return _shown(self.tables.target.read())
+        return _shown(self.shown.target.read())
 
     def rejected(self) -> DataFrame | None:
         """Every row that was set aside (G5, G7): why, its text, where it stood, in which batch. None if there never was one."""
         self._finished()
-        return self.tables.rejected.read() if self.tables.rejected.exists() else None
+        return self.shown.rejected.read() if self.tables.rejected.exists() else None
 
     def open_versions(self) -> DataFrame:
         """Of a versions table the rows that no newer one has ended, deleted ones included where they are kept."""
         self._finished()
-        return _shown(self.tables.target.read().where(self._is_open()))
+        return _shown(self.shown.target.read().where(self._is_open()))
 
     def state(self) -> DataFrame:
         """One row per live key, data columns only: the same for every history (R2)."""
@@ -49,9 +50,9 @@ class Reading:
             raise _no_key("state")
         if isinstance(self.history, Log):
             if not self.tables.state.exists():
-                return self._data(self.tables.target.read().limit(0))
-            return self._data(self.tables.state.read().where(~F.col(DEAD)))
-        rows = self.tables.target.read()
+                return self._data(self.shown.target.read().limit(0))
+            return self._data(self.shown.state.read().where(~F.col(DEAD)))
+        rows = self.shown.target.read()
         if isinstance(self.history, Versions):
             rows = rows.where(self._is_open() & ~col(self.history.own("is_deleted")))
         elif self.history.deletes == "flag":
@@ -62,7 +63,7 @@ class Reading:
         """Rows valid at this time (R1): of versions those whose interval holds it, of a log the state it had then. Times without a zone
         are UTC."""
         self._finished()
-        rows = self.tables.target.read()
+        rows = self.shown.target.read()
         if isinstance(self.history, Versions):
             return _shown(rows.where(self._valid_at(rows, time)))
         if isinstance(self.history, Log):
@@ -78,7 +79,7 @@ class Reading:
     def timeline(self, key: Key | Any) -> DataFrame:
         """All that is known of one key, in order (R3). `key` is a value, or a mapping of the key's columns."""
         self._finished()
-        rows = self.tables.target.read()
+        rows = self.shown.target.read()
         found = rows.where(self._is_key(rows, key))
         own = self.history.own
         if isinstance(self.history, Log):

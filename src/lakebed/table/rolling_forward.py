@@ -46,7 +46,7 @@ def _finish(tables: Tables, book: Book, feed: AnyFeed, history: AnyHistory, lagg
     if feed.on_missing_column == "fail":  # it was judged when it came; what is not stored is missing here
         feed = feed.model_copy(update={"on_missing_column": "null"})
     shape = shape_of(incoming, feed, history, book.known, batch_time_declared=bool(book.timed))
-    staging = Staging.beside(tables.target.spark, book.location)
+    staging = Staging.beside(tables.spark, book.location)
     truth = tables.named(tables.truth).read()
     try:
         ctx = Context(shape, moment, staging, before_at(tables, facts["reads"], facts["base"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -11,39 +10,58 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 ZONE = "spark.sql.session.timeZone"
-_relying: Counter[tuple[int, str]] = Counter()  # how many rely on a setting of a session
-_own: dict[tuple[int, str], str | None] = {}  # and what it was before
+# Kept in the session itself: Python may know one session by several names.
+_RELYING = "lakebed.relying."  # how many rely on a setting
+_BEFORE = "lakebed.before."  # and what it was
 _lock = threading.Lock()
 
 
 @contextmanager
 def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
     """The session's setting for as long as this takes, or others that want it at the same time."""
-    mark = (id(spark), name)
     with _lock:
-        if not _relying[mark]:
-            _own[mark] = spark.conf.get(name, None)
+        if not _count(spark, name, 1):
+            _put(spark, _BEFORE + name, spark.conf.get(name, None))
             spark.conf.set(name, value)
-        _relying[mark] += 1
     try:
         yield
     finally:
         with _lock:
-            _relying[mark] -= 1
-            if not _relying[mark]:
-                before = _own.pop(mark)
-                if before is None:
-                    spark.conf.unset(name)
-                else:
-                    spark.conf.set(name, before)
+            if _count(spark, name, -1) == 1:
+                _put(spark, name, spark.conf.get(_BEFORE + name, None))
+
+
+def _count(spark: SparkSession, name: str, more: int) -> int:
+    """How many relied on the setting until now."""
+    relying = int(spark.conf.get(_RELYING + name, "0") or 0)
+    spark.conf.set(_RELYING + name, str(relying + more))
+    return relying
+
+
+def _put(spark: SparkSession, name: str, value: str | None) -> None:
+    if value is None:
+        spark.conf.unset(name)
+    else:
+        spark.conf.set(name, value)
 
 
 def like(spark: SparkSession) -> SparkSession:
-    """A session of its own, with the settings of this one and its place in the catalog: a name means the same table in both."""
+    """A session of its own, with the settings of this one and its place in the catalog: a name means the same table in both. What a
+    batch of this one relies on for a while is not its setting."""
     own = spark.newSession()
     before = own.conf.getAll
-    for name, value in spark.conf.getAll.items():
-        if before.get(name) != value:
+    with _lock:
+        settings = dict(spark.conf.getAll)
+    for name in [
+        name.removeprefix(_RELYING)
+        for name, count in settings.items()
+        if name.startswith(_RELYING) and count != "0"
+    ]:
+        settings.pop(name, None)
+        if _BEFORE + name in settings:
+            settings[name] = settings[_BEFORE + name]
+    for name, value in settings.items():
+        if before.get(name) != value and not name.startswith((_RELYING, _BEFORE)):
             with suppress(AnalysisException):  # a static one, which is the same in all sessions
                 own.conf.set(name, value)
     own.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
@@ -51,18 +69,23 @@ def like(spark: SparkSession) -> SparkSession:
     return own
 
 
+def in_utc(spark: SparkSession) -> SparkSession:
+    """The session, or one like it, whose times are UTC (G3): a date, a time without a zone and a text are the same moment on every
+    machine, and the day of a moment is the same day. The user's own is left as it is, since the user may be at work in it."""
+    if is_utc(spark):
+        return spark
+    own = like(spark)
+    own.conf.set(ZONE, "UTC")
+    return own
+
+
 @contextmanager
 def for_batches(*sessions: SparkSession) -> Iterator[None]:
-    """The sessions, as a batch needs them.
-
-    Times are UTC (G3), whatever the zone of the session: a date, a time without a zone and a text are the same moment on every
-    machine, and the day of a moment is the same day. And plans of rows with many columns can be made. Spark infers what holds of a
-    row from what is filtered, and says it again for every name that a column has got meanwhile: a condition over twenty columns, each
-    renamed once, becomes a million."""
+    """The sessions, as plans of rows with many columns need them. Spark infers what holds of a row from what is filtered, and says it
+    again for every name that a column has got meanwhile: a condition over twenty columns, each renamed once, becomes a million."""
     with ExitStack() as stack:
         for spark in sessions:
             stack.enter_context(setting(spark, "spark.sql.constraintPropagation.enabled", "false"))
-            stack.enter_context(setting(spark, ZONE, "UTC"))
         yield
 
 
