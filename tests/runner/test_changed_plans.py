@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runner.stand_in import DAYS, World, may_not_be_listed
+from tests.runner.stand_in import DAYS, MemoryTable, World, may_not_be_listed
 
 from lakebed.control import BatchPlan, ControlStore
 from lakebed.errors import LakebedError, TransientError
-from lakebed.runner import anything_new, retry, status
+from lakebed.runner import Edges, anything_new, retry, status
 from lakebed.sources import LocalFolder
 
 PARTS = ["in/20240131/p1.csv", "in/20240131/p2.csv"]
@@ -89,6 +90,39 @@ def test_F3_a_part_that_comes_before_the_batch_is_applied_is_taken_with_it(tmp_p
     world.land(MORE)
     tried_again(world)
     assert world.files("a.t") == [[*PARTS, MORE]]
+
+
+def landing_while_the_table_opens(world: World, *paths: str, text: str = "id\n1\n") -> Edges:
+    """Spark starts, an old batch is finished: between the look at the folder and the batch lies more than a moment."""
+
+    def open_table(*_: Any) -> MemoryTable:
+        world.land(*paths, text=text)
+        return world.tables["a.t"]
+
+    return replace(world.edges, open_table=open_table)
+
+
+@pytest.mark.parametrize("unit", ["folder", "time"])
+def test_F3_a_part_that_comes_while_the_table_opens_is_taken_with_it(tmp_path: Path, unit: str) -> None:
+    world = World(tmp_path).add("a.t", files="in/{day:%Y%m%d}/{file}.csv", snapshot_unit=unit)
+    world.land(*PARTS)
+    world.run_with(landing_while_the_table_opens(world, MORE))
+    assert world.files("a.t") == [[*PARTS, MORE]]
+
+
+def test_G10_a_file_that_is_written_anew_while_the_table_opens_is_taken_once(tmp_path: Path) -> None:
+    world = World(tmp_path).add("a.t", feed={"kind": "append"}, on_changed_file="reload")
+    world.land(DAYS[0])
+    world.run_with(landing_while_the_table_opens(world, DAYS[0], text="id\n1\n2\n3\n"))
+    assert [batch["inputs"][0]["size"] for batch in world.tables["a.t"].applied] == [9]
+
+
+def test_F3_a_part_that_cannot_be_read_by_its_name_holds_its_snapshot_back(tmp_path: Path) -> None:
+    world = World(tmp_path).add("a.t", files="in/{day:%Y%m%d}/{file}.csv", snapshot_unit="folder")
+    world.land(PARTS[0], "in/20240131/p2-10:30.csv", "in/20240201/p1.csv")
+    notes = " ".join(world.run().datasets[0].notes)
+    assert "in/20240131/p2-10:30.csv: Spark reads no local file with a colon" in notes
+    assert world.files("a.t") == [["in/20240201/p1.csv"]]
 
 
 def test_F3_a_snapshot_over_several_folders_waits_for_all_their_markers(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from tests.runner.stand_in import DAYS, World
 
-from lakebed.control import BatchPlan, Input
+from lakebed.control import BatchPlan, ControlStore, Input
 from lakebed.errors import TableError
 from lakebed.runner import anything_new, recover, retry, skip
+from lakebed.runner.plan_files import PlanFiles
 
 KEPT = "warehouse/a/t__lakebed/batches"
 
@@ -77,6 +78,64 @@ def test_G1_what_another_run_has_committed_under_the_number_is_the_batch(world: 
     assert outcome.failed == ()
     assert world.files("a.t") == [[DAYS[0]], [DAYS[1]]]
     assert "given up" in " ".join(outcome.datasets[0].batches[0].notes)
+
+
+@pytest.mark.parametrize("way", ["run", "recover"])
+def test_G1_a_plan_in_the_middle_that_was_not_carried_out_is_put_right(world: World, way: str) -> None:
+    world.land(*DAYS)
+    world.run()
+    lose(world)
+    world.land("a.t/20240104.csv")
+    kept = world.root / KEPT / "00000001.json"
+    kept.write_text(kept.read_text().replace(DAYS[0], "a.t/20240104.csv"))
+    if way == "recover":
+        [found] = recover(world.project, spark=world.spark, edges=world.edges)
+        assert (found.applied, found.error) == (3, None)
+    for _ in range(2):
+        assert world.run().failed == ()
+    assert world.files("a.t") == [[day] for day in (*DAYS, "a.t/20240104.csv")]
+
+
+@pytest.mark.parametrize("step", ["drop", "replace", "keep"])
+def test_G1_putting_a_plan_right_may_stop_anywhere(
+    world: World, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = failed_once(world)
+    skip(world.project, "a.t", spark=world.spark, edges=world.edges)
+    world.land(DAYS[1])
+    with world.store() as store:
+        store.plan_batch(replace(plan, inputs=(_input(world, DAYS[1]),)))
+    world.tables["a.t"].commit(plan)
+    holder, name = {
+        "drop": (PlanFiles, "drop"),
+        "replace": (ControlStore, "replace_plan"),
+        "keep": (PlanFiles, "keep"),
+    }[step]
+    whole, calls = (
+        getattr(holder, name),
+        iter([step != "keep", True]),
+    )  # a plan is kept before it is looked at
+
+    def dying(*given: Any) -> Any:
+        if next(calls):
+            raise KeyboardInterrupt
+        return whole(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(holder, name, dying)
+        with pytest.raises(KeyboardInterrupt):
+            world.run()
+    assert world.run().failed == ()
+    assert world.files("a.t") == [[DAYS[0]], [DAYS[1]]]
+
+
+def test_commits_that_no_run_has_made_are_told_as_such(world: World) -> None:
+    world.land(DAYS[0])
+    moment: dict[str, Any] = {"system_time": world.now(), "event_time": None}
+    world.tables["a.t"].applied.append({"batch": 1, "files": [], "inputs": [{"query": "x"}], **moment})
+    [found] = recover(world.project, spark=world.spark, edges=world.edges)
+    assert found.error is not None
+    assert (found.error.code, "something else" in found.error.what) == ("unknown_batches", True)
 
 
 def _input(world: World, path: str) -> Input:

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from lakebed.control import schema
 from lakebed.control.records import Batch, BatchPlan, Input
+from lakebed.errors import TableError
 
 
 def taken_paths_of(connection: Connection, dataset: str) -> Iterator[tuple[str, int]]:
@@ -54,3 +55,27 @@ def batches_of(
         )
         for row in rows
     ]
+
+
+def insert_inputs(connection: Connection, plan: BatchPlan) -> None:
+    rows = [
+        {"dataset": plan.dataset, "number": plan.number, "place": place, "identity": one.identity}
+        | one.as_dict()
+        for place, one in enumerate(plan.inputs)
+    ]
+    if rows:
+        connection.execute(schema.inputs.insert(), rows)
+
+
+def not_open(connection: Connection, dataset: str, number: int, done_to: str) -> TableError:
+    """What is said of a batch that is not planned, or done, and so cannot be dropped, skipped or replaced."""
+    kept = batch_of(connection, dataset, number)
+    return TableError(
+        f"batch {number} is {'done' if kept else 'not planned'} and cannot be {done_to}", where=dataset
+    )
+
+
+def forget(connection: Connection, dataset: str, number: int, *tables: Table) -> None:
+    """What these tables have of the batch goes."""
+    for table in tables:
+        connection.execute(table.delete().where(table.c.dataset == dataset, table.c.number == number))

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, func, select, true
 from sqlalchemy.exc import IntegrityError
 
 from lakebed.control import schema
-from lakebed.control.batch_rows import batch_of, batches_of, taken_paths_of
+from lakebed.control.batch_rows import batch_of, batches_of, forget, insert_inputs, not_open, taken_paths_of
 from lakebed.control.derived_store import DerivedStore
 from lakebed.control.engine import make_engine, public_address, transaction
 from lakebed.control.records import Batch, BatchPlan, Event, Failure, Input, Run, RunState
@@ -107,26 +107,39 @@ class ControlStore:
                 report={},
             )
         )
-        rows = [
-            {"dataset": plan.dataset, "number": plan.number, "place": place, "identity": one.identity}
-            | one.as_dict()
-            for place, one in enumerate(plan.inputs)
-        ]
-        if rows:
-            connection.execute(schema.inputs.insert(), rows)
+        insert_inputs(connection, plan)
         return Batch(plan=plan, state="planned", planned_at=planned_at)
+
+    def replace_plan(self, plan: BatchPlan) -> None:
+        """The open batch of this number is this one, as it turned out: its inputs and times are in place of those that were planned, and
+        its failure is forgotten. Where an input belongs to another batch, it is a ConflictError."""
+        b = schema.batches.c
+        try:
+            with transaction(self._engine, writes=True) as connection:
+                changed = connection.execute(
+                    schema.batches.update()
+                    .where(b.dataset == plan.dataset, b.number == plan.number, b.state == "planned")
+                    .values(system_time=plan.system_time, event_time=plan.event_time)
+                )
+                if not changed.rowcount:
+                    raise not_open(connection, plan.dataset, plan.number, "replaced")
+                forget(connection, plan.dataset, plan.number, schema.inputs, schema.failures)
+                insert_inputs(connection, plan)
+        except IntegrityError:
+            raise ConflictError(
+                f"batch {plan.number} is in the table with a file that another batch has, too",
+                where=plan.dataset,
+                hint="was the control store, or a plan beside the table, brought back from a backup? `lakebed recover` with no control "
+                "store makes it again",
+            ) from None
 
     def drop_plan(self, dataset: str, number: int) -> None:
         """Forget a plan that was not carried out, and its failure; its inputs are new again. A batch that is done stays."""
         with transaction(self._engine, writes=True) as connection:
             kept = batch_of(connection, dataset, number)
             if kept is None or kept.state == "done":
-                raise TableError(
-                    f"batch {number} is {'done' if kept else 'not planned'} and cannot be dropped",
-                    where=dataset,
-                )
-            for table in (schema.inputs, schema.batches, schema.failures):
-                connection.execute(table.delete().where(table.c.dataset == dataset, table.c.number == number))
+                raise not_open(connection, dataset, number, "dropped")
+            forget(connection, dataset, number, schema.inputs, schema.batches, schema.failures)
 
     def finish_batch(
         self, dataset: str, number: int, *, report: Mapping[str, Any], table_version: int | None = None
@@ -235,15 +248,11 @@ class ControlStore:
         with transaction(self._engine, writes=True) as connection:
             kept = batch_of(connection, dataset, number)
             if kept is None or kept.state == "done":
-                raise TableError(
-                    f"batch {number} is {'done' if kept else 'not planned'} and cannot be skipped",
-                    where=dataset,
-                )
+                raise not_open(connection, dataset, number, "skipped")
             found = connection.execute(
                 select(schema.failures.c.error).where(schema.failures.c.dataset == dataset)
             ).scalar()
-            for table in (schema.inputs, schema.batches, schema.failures):
-                connection.execute(table.delete().where(table.c.dataset == dataset, table.c.number == number))
+            forget(connection, dataset, number, schema.inputs, schema.batches, schema.failures)
             self._skip(connection, dataset, kept.plan.inputs, found or {})
         return kept.plan.inputs
 

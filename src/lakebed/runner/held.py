@@ -15,7 +15,7 @@ Told = Mapping[int, Mapping[str, Any]]  # by the number of the batch
 def settle(work: Work, batch: Batch, told: Told) -> dict[str, Any]:
     """The report of a batch whose number the table holds, out of its commit. Where another run has committed other inputs under
     this number, after a person had dropped its plan, that is what the batch is from now on: the inputs of this plan are new
-    again, and come with the next one. A crash in between leaves no plan, and the next run finds the one that the table tells."""
+    again, and come with the next one. A crash in between leaves the batch open, and the next run settles it."""
     number, report = batch.number, {"batch": batch.number, "already_applied": True}
     facts = told.get(number)
     if facts is None:  # the log no longer goes back so far
@@ -23,8 +23,7 @@ def settle(work: Work, batch: Batch, told: Told) -> dict[str, Any]:
     plan = _plan(work, facts)
     if plan.inputs != batch.plan.inputs:
         work.plans.drop(number)
-        work.store.drop_plan(work.name, number)
-        work.store.plan_batch(plan)
+        work.store.replace_plan(plan)
         work.plans.keep(plan)
         work.backlog = []
         paths = ", ".join(one.path for one in plan.inputs[:3])
@@ -36,8 +35,16 @@ def settle(work: Work, batch: Batch, told: Told) -> dict[str, Any]:
 
 
 def _plan(work: Work, facts: Mapping[str, Any]) -> BatchPlan:
-    """The plan that a commit was made by."""
-    return BatchPlan.from_dict({**facts, "dataset": work.name, "number": facts["batch"]})
+    """The plan that a commit was made by. Raises `TableError` for a commit that no run has made."""
+    try:
+        return BatchPlan.from_dict({**facts, "dataset": work.name, "number": facts["batch"]})
+    except (KeyError, TypeError, ValueError):
+        raise TableError(
+            f"batch {facts['batch']} in the table is not of files: something else than a run has written it",
+            code="unknown_batches",
+            where=work.name,
+            hint="only one may write a table: name another dataset for the files, or leave the table to whoever writes it now",
+        ) from None
 
 
 def restore_plans(work: Work) -> None:

@@ -22,22 +22,27 @@ def plan_next(work: Work) -> Batch | None:
 
 def next_plan(work: Work) -> BatchPlan | None:
     """The plan of the next batch, kept nowhere yet; None if nothing is new."""
-    source = work.source
-    batch = _from_backlog(work) or source.next_batch(_look_again(work))
+    batch = _from_backlog(work) or work.source.next_batch(_look_again(work))
     if not batch:
         return None
-    work.backlog = _without(work.backlog, batch)
     last = work.store.last_batch(work.name)
     number = last.number + 1 if last else 1
     _refuse_unknown_batches(work, number)
     _refuse_missing_batches(work, number)
+    if not _is_as_found(
+        work, batch
+    ):  # it may be long since the look: Spark had to start, or there was a long backlog
+        batch = work.source.next_batch(_look_again(work))
+        if not batch:
+            return None
+    work.backlog = _without(work.backlog, batch)
     now = work.edges.now()
     return BatchPlan(
         dataset=work.name,
         number=number,
         inputs=tuple(_input(one) for one in batch),
         system_time=max(now, last.plan.system_time) if last else now,  # G2: it never goes back
-        event_time=source.event_time(batch),
+        event_time=work.source.event_time(batch),
     )
 
 
@@ -50,19 +55,22 @@ def _look_again(work: Work) -> list[Found]:
 
 
 def _from_backlog(work: Work) -> list[Found]:
-    """The next batch of what the last look found; none where that is no longer true: a file of it has changed, or an earlier snapshot may have
-    landed since, which would come before it."""
-    batch = work.source.next_batch(work.backlog)
+    """The next batch of what the last look found; none where an earlier snapshot may have landed since, which would come before it."""
     old = work.looked_at is None or work.edges.now() - work.looked_at >= LOOK_AGAIN
-    if not batch or (old and isinstance(work.dataset.feed, Snapshot)):
+    if old and isinstance(work.dataset.feed, Snapshot):
         return []
+    return work.source.next_batch(work.backlog)
+
+
+def _is_as_found(work: Work, batch: list[Found]) -> bool:
+    """Whether the files of a batch are still those that were found, and all of their snapshot."""
     try:
         work.source.check(batch)
     except BatchError as error:
         if error.code != "input_changed":
             raise
-        return []
-    return batch
+        return False
+    return True
 
 
 def _without(backlog: list[Found], batch: list[Found]) -> list[Found]:

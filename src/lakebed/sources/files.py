@@ -51,17 +51,13 @@ class FileSource:
         for file in self.folder.walk(start):
             if marker is not None and file.path.rpartition("/")[2] == marker:
                 continue
-            if not _is_text(file.path):
-                near_misses.append(f"{file.path!a}: the name is not UTF-8")
-                continue
-            if pattern.match(file.path) is None:
-                if why := pattern.near_miss(file.path):
-                    near_misses.append(f"{file.path}: {why}")
-                continue
-            if ":" in file.path and not self.needs_spark:
-                near_misses.append(
-                    f"{file.path}: Spark reads no local file with a colon in its path; rename it"
-                )
+            fits = pattern.match(file.path) is not None
+            why = self._unusable(file.path, fits=fits) or pattern.near_miss(file.path)
+            if why:
+                near_misses.append(f"{_shown(file.path)}: {why}")
+            if why and fits:
+                waiting.append(file)  # for another name: of a snapshot, no part may be left out
+            if why or not fits:
                 continue
             place = file.path.rpartition("/")[0]
             if marker is not None and place not in marked:
@@ -73,6 +69,13 @@ class FileSource:
             found = [one for one in found if snapshot_of(self.dataset, one.path) not in growing]
         self._near_misses, self._there = sorted(near_misses), sorted(found)
         return self._there
+
+    def _unusable(self, path: str, *, fits: bool) -> str | None:
+        if not _is_text(path):
+            return "the name is not UTF-8"
+        if fits and ":" in path and not self.needs_spark:
+            return "Spark reads no local file with a colon in its path; rename it"
+        return None
 
     def new(self, look: Look) -> list[FoundFile]:
         found = look.bookmarks.not_taken(self.find())
@@ -199,6 +202,10 @@ class FileSource:
 
     def remarks(self) -> list[str]:
         return [f"not taken: {text}" for text in self._near_misses]
+
+
+def _shown(path: str) -> str:
+    return path if _is_text(path) else ascii(path)
 
 
 def _is_text(name: str) -> bool:
