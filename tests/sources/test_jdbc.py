@@ -121,6 +121,11 @@ def test_G5_numbers_keep_all_their_digits(spark: SparkSession, database: Databas
     )
     [row] = read(spark, dataset(database.url, query=numbers, schema="id int, a decimal(20,2)"))
     assert row["_lb_bad"] == "bad_cast"
+    whole = "SELECT 1 AS id, 5::numeric(10, 2) AS a, 1::numeric(10, 2) AS b, 2.50::numeric(10, 2) AS c"
+    [row] = read(spark, dataset(database.url, query=whole, schema="id int, a bigint, b boolean, c double"))
+    assert (row["_lb_bad"], row["a"], row["b"], row["c"]) == (None, 5, True, 2.5)
+    [row] = read(spark, dataset(database.url, query=whole, schema="id int, c int"))
+    assert row["_lb_bad"] == "bad_cast"
 
 
 def test_what_goes_wrong_is_a_sentence_without_a_secret(spark: SparkSession, database: Database) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from tests.sources.datasets import dataset, put
 from tests.sources.reading import bad, data, in_order, read
+
+from lakebed.tables.settings import setting
 
 
 def test_G5_what_would_lose_something_in_the_cast_is_bad(spark: SparkSession, tmp_path: Path) -> None:
@@ -106,6 +109,37 @@ def test_G5_what_does_not_fit_inside_of_a_value_makes_its_row_bad(
     of = dataset("in/{name}.json", format="ndjson", schema=NESTED)
     rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", "\n".join(lines)))
     assert [line for _, _, line in bad(rows)] == [2, 3, 4, 5]
+
+
+def test_G5_keys_of_maps_are_judged_as_their_values_are(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would make NULL of a key, or one of two."""
+    of = dataset("in/{name}.json", format="ndjson", schema="m map<date,int>, p map<decimal(5,2),int>")
+    lines = [
+        '{"m":{"2024-01-31":1},"p":{"1.50":1,"1.51":2}}',
+        '{"m":{"soon":1}}',
+        '{"p":{"1.501":1}}',
+        '{"p":{"1.5":1,"1.50":2}}',
+    ]
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.json", "\n".join(lines)))
+    assert [line for _, _, line in bad(rows)] == [2, 3, 4]
+    assert data(rows)[0] == ({date(2024, 1, 31): 1}, {Decimal("1.50"): 1, Decimal("1.51"): 2})
+
+
+def test_a_wide_object_is_judged_field_by_field(spark: SparkSession, tmp_path: Path) -> None:
+    """The plan grows with the fields, not with their square: what is said of one is not said again for each other one."""
+
+    def size_of_plan(fields: int) -> int:
+        wanted = ",".join(f"f{number}:decimal(10,2)" for number in range(fields))
+        of = dataset("in/{name}.json", format="ndjson", schema=f"o struct<{wanted}>")
+        text = json.dumps({"o": {f"f{number}": 1.5 for number in range(fields)}})
+        frame = read(spark, tmp_path, of, put(tmp_path, f"in/{fields}.json", text)).frame
+        return len(frame._jdf.queryExecution().analyzed().toString())
+
+    with (
+        setting(spark, "spark.sql.maxPlanStringLength", "100000000"),
+        setting(spark, "spark.sql.debug.maxToStringFields", "1000"),
+    ):
+        assert size_of_plan(40) < 3 * size_of_plan(20)
 
 
 def test_fields_of_objects_are_taken_by_name(spark: SparkSession, tmp_path: Path) -> None:

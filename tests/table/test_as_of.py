@@ -7,7 +7,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql.types import DataType, DateType, DecimalType, LongType, StringType, TimestampType
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    LongType,
+    StringType,
+    TimestampType,
+)
 
 from lakebed.errors import OptionsError
 from lakebed.table.as_of import moment_like
@@ -26,6 +36,9 @@ NUMBER = LongType()
         (20240115, NUMBER, 20240115),
         ("-5", NUMBER, -5),
         ("1.5", DecimalType(9, 2), Decimal("1.5")),
+        ("1.5", NUMBER, Decimal("1.5")),  # between two of them, and not rounded to one
+        (47223664828696453122, DecimalType(38, 0), Decimal(47223664828696453122)),
+        (0.1, DoubleType(), 0.1),
         ("20240115", DateType(), DAY),
         ("2024-01-15", DateType(), DAY),
         (DAY, DateType(), DAY),
@@ -41,6 +54,11 @@ def test_R1_the_type_of_the_column_decides(
     assert row["at"] == means
 
 
+def test_R1_a_short_float_is_found_by_what_it_is_called(spark: SparkSession) -> None:
+    rows = spark.range(1).selectExpr("cast(0.1 as float) AS at")
+    assert rows.where(moment_like(0.1, FloatType()) == F.col("at")).count() == 1
+
+
 @pytest.mark.parametrize(
     ("asked", "kind"),
     [
@@ -50,8 +68,10 @@ def test_R1_the_type_of_the_column_decides(
         ("yesterday", DateType()),
         ("2024-01-31", NUMBER),
         (DAY, NUMBER),
-        ("99999999999999999999", NUMBER),
+        ("9" * 39, NUMBER),
+        ("1e-40", NUMBER),
         ("NaN", NUMBER),
+        ("9999-12-31T23:59:59-05:00", TimestampType()),
         ("1e999999999", NUMBER),
     ],
 )

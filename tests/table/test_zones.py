@@ -63,14 +63,18 @@ def test_G3_a_session_stays_in_its_zone_while_a_batch_is_applied(
     (tmp_path / "rows.csv").write_text("id,read\n1,2024-07-01 00:00:00\n")
     rows = abroad.read.csv(str(tmp_path / "rows.csv"), "id bigint, read timestamp", header=True)
 
-    def applied(name: str, meanwhile: Callable[[], object]) -> lb.Table:
+    def applied(name: str, meanwhile: Callable[[], None]) -> lb.Table:
         table = lb.table(abroad, str(tmp_path / name), feed=lb.Updates(key=["id"]), history=lb.Current())
         moment = dt.datetime(2024, 8, 1, tzinfo=dt.UTC)
         table.apply(rows, batch=1, system_time=moment, before_commit=meanwhile)
         return table
 
     inner: list[lb.Table] = []
-    outer = applied("outer", lambda: inner.append(applied("inner", lambda: None)))
+
+    def another() -> None:
+        inner.append(applied("inner", lambda: None))
+
+    outer = applied("outer", another)
     for table in (outer, *inner):
         shown = table.read().select(F.date_format(F.to_utc_timestamp("read", "America/New_York"), "HH:mm"))
         assert [row[0] for row in shown.toLocalIterator()] == ["04:00"]

@@ -149,8 +149,9 @@ def _nested(reader: Reader, value: Column, arrived: DataType, wanted: DataType) 
             where=reader.where,
             hint="declare it as the source has it; a list or an object cannot be read out of a text",
         )
-    made = _made(reader, value, arrived, wanted)
-    return F.when(~_lost(value, made, arrived, wanted), made.try_cast(wanted))
+    return F.when(
+        ~_lost(reader, value, arrived, wanted), _made(reader, value, arrived, wanted).try_cast(wanted)
+    )
 
 
 def _made(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
@@ -167,31 +168,45 @@ def _made(reader: Reader, value: Column, arrived: DataType, wanted: DataType) ->
     if isinstance(arrived, ArrayType) and isinstance(wanted, ArrayType):
         return F.transform(value, lambda one: _made(reader, one, arrived.elementType, wanted.elementType))
     if isinstance(arrived, MapType) and isinstance(wanted, MapType):
-        return F.transform_values(
-            value, lambda _, one: _made(reader, one, arrived.valueType, wanted.valueType)
+        keys = F.transform(F.map_keys(value), lambda one: _made(reader, one, arrived.keyType, wanted.keyType))
+        values = F.transform(
+            F.map_values(value), lambda one: _made(reader, one, arrived.valueType, wanted.valueType)
         )
+        return F.map_from_arrays(keys, values)
     return _cast(reader, value, arrived, wanted)
 
 
-def _lost(value: Column, made: Column, arrived: DataType, wanted: DataType) -> Column:
-    """Whether anything that was there is NULL now."""
-    lost = value.isNotNull() & made.isNull()
+def _lost(reader: Reader, value: Column, arrived: DataType, wanted: DataType) -> Column:
+    """Whether anything of it would be lost: judged where it stands, since to look for it in what was made would say the making
+    again for each value inside."""
     if isinstance(arrived, StructType) and isinstance(wanted, StructType):
         inside = {f.name: f.dataType for f in arrived}
-        for f in wanted:
-            name = find(f.name, inside)
-            if name is not None:
-                lost = lost | _lost(value.getField(name), made.getField(f.name), inside[name], f.dataType)
-    elif isinstance(arrived, ArrayType) and isinstance(wanted, ArrayType):
-        lost = lost | _any_lost(value, made, arrived.elementType, wanted.elementType)
-    elif isinstance(arrived, MapType) and isinstance(wanted, MapType):
-        lost = lost | _any_lost(F.map_values(value), F.map_values(made), arrived.valueType, wanted.valueType)
-    return F.coalesce(lost, F.lit(False))
+        lost = [
+            _lost(reader, value.getField(name), inside[name], f.dataType)
+            for f in wanted
+            if (name := find(f.name, inside)) is not None
+        ]
+        return reduce(lambda one, other: one | other, lost, F.lit(False))
+    if isinstance(arrived, ArrayType) and isinstance(wanted, ArrayType):
+        return _any_lost(reader, value, arrived.elementType, wanted.elementType)
+    if isinstance(arrived, MapType) and isinstance(wanted, MapType):
+        keys = F.map_keys(value)
+        made = F.transform(keys, lambda one: _made(reader, one, arrived.keyType, wanted.keyType))
+        fewer = F.coalesce(F.size(F.array_distinct(made)) < F.size(made), F.lit(False))
+        return (
+            _any_lost(reader, keys, arrived.keyType, wanted.keyType)
+            | fewer
+            | _any_lost(reader, F.map_values(value), arrived.valueType, wanted.valueType)
+        )
+    if arrived == wanted:
+        return F.lit(False)
+    return value.isNotNull() & _cast(reader, value, arrived, wanted).isNull()
 
 
-def _any_lost(values: Column, made: Column, arrived: DataType, wanted: DataType) -> Column:
-    each = F.zip_with(values, made, lambda one, other: _lost(one, other, arrived, wanted))
-    return F.coalesce(F.exists(each, lambda one: one), F.lit(False))
+def _any_lost(reader: Reader, values: Column, arrived: DataType, wanted: DataType) -> Column:
+    if arrived == wanted:
+        return F.lit(False)
+    return F.coalesce(F.exists(values, lambda one: _lost(reader, one, arrived, wanted)), F.lit(False))
 
 
 def _as_text(frame: DataFrame, names: Sequence[str]) -> Column:

@@ -97,47 +97,62 @@ class JdbcSource:
         known: Sequence[StructField] = (),  # noqa: ARG002 - a database knows its types
     ) -> Rows:
         from pyspark.sql import functions as F  # noqa: PLC0415 - without anything new, Spark is not imported
+        from pyspark.sql.types import BooleanType, IntegralType  # noqa: PLC0415
 
-        from lakebed.history.columns import FILE, RAW  # noqa: PLC0415
+        from lakebed.history.columns import FILE, RAW, col  # noqa: PLC0415
         from lakebed.sources.declared import Reader, fields_of, typed  # noqa: PLC0415
 
         self._asked = True  # also where the plan is that of a run before: what is read is the state of now
+        declared = None if self.source.schema_ is None else fields_of(self.source.schema_)
         with self.errors():
-            frame = self._loaded(spark)
+            frame, exact = self._loaded(spark, declared or ())
         reader = Reader(self.dataset.name)
-        if self.source.schema_ is not None:
+        if declared is not None:
+            wanted = {f.name.lower(): f.dataType for f in declared}
+            for name in exact:
+                if isinstance(
+                    wanted.get(name.lower()), (IntegralType, BooleanType)
+                ):  # 5.00 is a whole number
+                    frame = frame.withColumn(name, F.regexp_replace(col(name), r"\.0*$", ""))
             raw = frame.withColumn(RAW, F.lit(None).cast("string"))
-            frame = typed(raw, fields_of(self.source.schema_), reader)
+            frame = typed(raw, declared, reader)
         return Rows(frame.withColumn(FILE, F.lit(batch[0].path)), tuple(reader.notes))
 
-    def _loaded(self, spark: SparkSession) -> DataFrame:
-        """The query as Spark reads it: by one connection, or by several, each taking a range of `partition_column`."""
-        jdbc, reader = self.jdbc, self._exact(self._reader(spark))
+    def _loaded(self, spark: SparkSession, declared: Sequence[StructField]) -> tuple[DataFrame, list[str]]:
+        """The query as Spark reads it: by one connection, or by several, each taking a range of `partition_column`. And the columns that
+        are texts for once, see `_exact`."""
+        jdbc = self.jdbc
+        reader, exact = self._exact(self._reader(spark), declared)
         if jdbc.partition_column is None:
-            return reader.load()
+            return reader.load(), exact
         bounds = (jdbc.lower, jdbc.upper)
         lower, upper = bounds if jdbc.lower is not None else _bounds(reader.load(), jdbc.partition_column)
         if lower is None or upper is None:
-            return reader.load()
+            return reader.load(), exact
         ranges = {"lowerBound": lower, "upperBound": upper, "numPartitions": str(jdbc.partitions)}
-        return reader.options(partitionColumn=jdbc.partition_column, **ranges).load()
+        return reader.options(partitionColumn=jdbc.partition_column, **ranges).load(), exact
 
-    def _exact(self, reader: DataFrameReader) -> DataFrameReader:
+    def _exact(
+        self, reader: DataFrameReader, declared: Sequence[StructField]
+    ) -> tuple[DataFrameReader, list[str]]:
         """Where columns are declared, numbers come as the database writes them: Spark knows 38 digits, and guesses how many of them are
-        behind the point where the database does not say."""
-        from pyspark.sql.types import DecimalType  # noqa: PLC0415
+        behind the point where the database does not say. Gives the names of these columns too. What the user tells Spark of types holds."""
+        from pyspark.sql.types import BooleanType, DecimalType, NumericType, StringType  # noqa: PLC0415
 
-        from lakebed.history.columns import quote_ident  # noqa: PLC0415
+        from lakebed.history.columns import find, quote_ident, same  # noqa: PLC0415
 
-        if self.source.schema_ is None:
-            return reader
-        part = (self.jdbc.partition_column or "").lower()
-        texts = [
-            f"{quote_ident(f.name)} STRING"
+        if not declared or any(same(name, "customSchema") for name in self.jdbc.options):
+            return reader, []
+        texts_fit = (BooleanType, NumericType, StringType)
+        others = [f.name for f in declared if not isinstance(f.dataType, texts_fit)]
+        others.append(self.jdbc.partition_column or "")
+        exact = [
+            f.name
             for f in reader.load().schema
-            if isinstance(f.dataType, DecimalType) and f.name.lower() != part
+            if isinstance(f.dataType, DecimalType) and find(f.name, others) is None
         ]
-        return reader.option("customSchema", ", ".join(texts)) if texts else reader
+        texts = ", ".join(f"{quote_ident(name)} STRING" for name in exact)
+        return (reader.option("customSchema", texts) if texts else reader), exact
 
     def _reader(self, spark: SparkSession) -> DataFrameReader:
         jdbc = self.jdbc

@@ -7,13 +7,21 @@ from decimal import Decimal, InvalidOperation
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DateType, NumericType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    NumericType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from lakebed.errors import OptionsError
 
 Asked = dt.datetime | dt.date | str | float
-_LARGEST = 2**63
-_DIGITS = 19
+_DIGITS = 38  # of Spark's longest decimal
 
 
 def moment_like(asked: Asked, kind: DataType) -> Column:
@@ -25,8 +33,10 @@ def moment_like(asked: Asked, kind: DataType) -> Column:
         return F.lit(
             (time if isinstance(kind, TimestampType) else time.replace(tzinfo=None)).isoformat()
         ).cast(kind)
+    if isinstance(kind, (FloatType, DoubleType)):
+        return F.lit(str(_number(asked))).cast(kind)  # 0.1 is what the column calls so
     if isinstance(kind, NumericType):
-        return F.lit(_number(asked))
+        return _exactly(asked, _number(asked))
     return F.lit(str(asked)).cast(kind)
 
 
@@ -44,20 +54,34 @@ def _time(asked: Asked) -> dt.datetime:
         raise _refused(
             asked, "a number, and the table's versions have times", "a time such as 2024-01-31T12:00:00Z"
         )
-    return asked.astimezone(dt.UTC) if asked.tzinfo else asked.replace(tzinfo=dt.UTC)
+    if asked.tzinfo is None:
+        return asked.replace(tzinfo=dt.UTC)
+    try:
+        return asked.astimezone(dt.UTC)
+    except OverflowError:
+        raise _refused(
+            asked.isoformat(), "outside of the years 1 to 9999 in UTC", "a time within them"
+        ) from None
 
 
-def _number(asked: Asked) -> int | Decimal:
+def _number(asked: Asked) -> Decimal:
     try:
         found = Decimal("NaN" if isinstance(asked, dt.date) else str(asked).strip())
-        whole = int(found) if found.adjusted() <= _DIGITS else _LARGEST
+        int(found.scaleb(-found.adjusted()))  # neither NaN nor endless
     except (InvalidOperation, ValueError, OverflowError):
         raise _refused(
             asked, "no number, and the table's versions are counted by one", "a number such as 42"
         ) from None
-    if not -_LARGEST <= whole < _LARGEST:
-        raise _refused(asked, "too large a number", "one that the table may have")
-    return whole if whole == found else found
+    return found
+
+
+def _exactly(asked: Asked, found: Decimal) -> Column:
+    """Whole numbers and decimals are compared as they are, not as the column would round them."""
+    places = max(0, -int(found.as_tuple().exponent))
+    digits = max(found.adjusted() + 1, 1) + places
+    if digits > _DIGITS:
+        raise _refused(asked, "too long a number", "one that the table may have")
+    return F.lit(f"{found:f}").cast(DecimalType(digits, places))
 
 
 def _refused(asked: Asked, why: str, instead: str) -> OptionsError:
