@@ -142,3 +142,20 @@ def test_two_templates_that_make_one_dataset_are_told(tmp_path: Path) -> None:
     assert note == (
         "not taken: {database}.{table} would make crm.people too, beside the template {database}.{table}"
     )
+
+
+def test_of_two_templates_the_one_whose_table_was_loaded_goes_on(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name, folder in (("{database}.{table}", "new"), ("{db}.{t}", "old")):
+        parts = name.replace(".", "/")
+        world.add(
+            name, {"kind": "append"}, files=f"{folder}/{parts}/{{file}}.csv", event_time={"from": "system"}
+        )
+    with world.store() as store:
+        store.plan_batch(BatchPlan("crm.orders", 1, (Input("old/crm/orders/1.csv", 5, 1),), START))
+    world.land("new/crm/orders/9.csv", "old/crm/orders/2.csv")
+    project, notes = filled_in(world.project, no_spark)
+    [found] = project.datasets
+    assert isinstance(found.source, LandingFiles)
+    assert found.source.files.startswith("old/")
+    assert notes == ["not taken: {database}.{table} would make crm.orders too, beside the template {db}.{t}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -26,21 +26,35 @@ def filled_in(project: Project, spark: Callable[[], SparkSession]) -> tuple[Proj
     landing, known = landing_folder(project.landing, spark), _taken_before(project)
     own = [dataset for dataset in project.datasets if not dataset.name_parts]
     left = {dataset.name.lower() for dataset in own}
-    taken = {derived.name.lower(): "the derived dataset of that name" for derived in project.derived}
+    derived = {one.name.lower(): "the derived dataset of that name" for one in project.derived}
     notes: list[str] = []
+    made: dict[str, list[_Made]] = {}
     for template in project.datasets:
-        for dataset in _datasets(template, landing, known, notes) if template.name_parts else ():
-            name = dataset.name.lower()
-            if name in left:
-                continue
-            if name in taken:
-                notes.append(
-                    f"not taken: {template.name} would make {dataset.name} too, beside {taken[name]}"
-                )
-                continue
-            taken[name] = f"the template {template.name}"
-            own.append(dataset)
+        for one in _datasets(template, landing, known, notes) if template.name_parts else ():
+            made.setdefault(one.dataset.name.lower(), []).append(one)
+    for name, several in made.items():
+        if name in left:
+            continue
+        loaded = [one for one in several if one.path == known.get(name)]
+        chosen = None if name in derived else (loaded or several)[0]
+        beside = f"the template {chosen.template}" if chosen else derived[name]
+        notes.extend(
+            f"not taken: {one.template} would make {one.dataset.name} too, beside {beside}"
+            for one in several
+            if one is not chosen
+        )
+        if chosen:
+            own.append(chosen.dataset)
     return replace(project, datasets=tuple(sorted(own, key=lambda one: one.name))), notes
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A dataset that a template stands for, and the path that tells so: one that was loaded, if there is any."""
+
+    template: str
+    dataset: Dataset
+    path: str
 
 
 def _taken_before(project: Project) -> dict[str, str]:
@@ -53,9 +67,7 @@ def _taken_before(project: Project) -> dict[str, str]:
         return {}
 
 
-def _datasets(
-    template: Dataset, landing: Folder, known: Mapping[str, str], notes: list[str]
-) -> list[Dataset]:
+def _datasets(template: Dataset, landing: Folder, known: Mapping[str, str], notes: list[str]) -> list[_Made]:
     seen: dict[tuple[str, ...], str] = {}
     for name, path in known.items():
         values = _values(template, path)
@@ -65,13 +77,13 @@ def _datasets(
     for file in _landed(FileSource(template, landing), notes):
         if (values := _values(template, file.path)) is not None:
             seen.setdefault(values, file.path)
-    found: dict[str, list[tuple[Dataset, str]]] = {}
+    found: dict[str, list[_Made]] = {}
     for values, path in sorted(seen.items()):
         dataset = _made(template, values)
         if dataset is None:
             notes.append(f"not taken: {path}: no name of a table can be made of {', '.join(values)}")
         else:
-            found.setdefault(dataset.name.lower(), []).append((dataset, path))
+            found.setdefault(dataset.name.lower(), []).append(_Made(template.name, dataset, path))
     return [one for same in found.values() if (one := _only(same, known, notes)) is not None]
 
 
@@ -89,17 +101,16 @@ def _made(template: Dataset, values: tuple[str, ...]) -> Dataset | None:
         return None
 
 
-def _only(same: list[tuple[Dataset, str]], known: Mapping[str, str], notes: list[str]) -> Dataset | None:
+def _only(same: list[_Made], known: Mapping[str, str], notes: list[str]) -> _Made | None:
     """Of several tables that have one name, the one that was loaded before; none, where that does not tell."""
-    before = [one for one in same if known.get(one[0].name.lower()) == one[1]]
+    name = same[0].dataset.name
+    before = [one for one in same if known.get(name.lower()) == one.path]
     chosen = same if len(same) == 1 else before if len(before) == 1 else []
-    paths = ", ".join(path for dataset, path in same if (dataset, path) not in chosen)
+    paths = ", ".join(one.path for one in same if one not in chosen)
     if paths:
         would = "would be, as what was loaded before is," if chosen else "all would be"
-        notes.append(
-            f"not taken: {paths}: {would} {same[0][0].name}; give the template a name that keeps them apart"
-        )
-    return chosen[0][0] if chosen else None
+        notes.append(f"not taken: {paths}: {would} {name}; give the template a name that keeps them apart")
+    return chosen[0] if chosen else None
 
 
 def _landed(source: FileSource, notes: list[str]) -> list[FoundFile]:
