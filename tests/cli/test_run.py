@@ -32,7 +32,11 @@ Runs = Callable[..., None]
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Puts the outcome of a run in place of the run."""
 
-    def install(outcome: RunOutcome | LakebedError, derived: PassOutcome = NOTHING_DERIVED) -> None:
+    def install(
+        outcome: RunOutcome | LakebedError,
+        derived: PassOutcome = NOTHING_DERIVED,
+        trouble: LakebedError | None = None,
+    ) -> None:
         def run_everything_due(_project: object, *, progress: Any, **_rest: object) -> DueOutcome:
             if isinstance(outcome, LakebedError):
                 raise outcome
@@ -42,7 +46,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
                     progress.batch_started(one.dataset, batch.number, batch.files, 0)
                     progress.batch_finished(batch)
                 progress.dataset_finished(one)
-            return DueOutcome(outcome, derived)
+            return DueOutcome(outcome, derived, trouble)
 
         monkeypatch.setattr(run_module, "run_everything_due", run_everything_due)
 
@@ -172,3 +176,15 @@ def test_D11_a_failed_run_of_a_derived_dataset_is_told_by_the_code_and_fails_no_
     told = json.loads(lakebed("--project", project, "run", "--format", "json").out)
     assert told["datasets"][0]["state"] == "done"
     assert told["derived"]["dead"][0]["step"] == 2
+
+
+def test_datasets_that_failed_are_told_also_where_the_computing_breaks_off(
+    lakebed: Lakebed, project: Path, runs: Runs
+) -> None:
+    with (project / "lakebed.yaml").open("a") as manifest:
+        manifest.write('on_failure: echo "$LAKEBED_DATASET" >> told\n')
+    runs(outcome(BatchError("bad rows", code="bad_rows")), trouble=LakebedError("no tables", code="disk"))
+    ended = lakebed("--project", project, "run")
+    assert ended.code == 1
+    assert ["bad rows" in ended.err, "no tables" in ended.err] == [True, True]
+    assert (project / "told").read_text() == "demo.d0\n\n"

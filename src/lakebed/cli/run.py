@@ -68,12 +68,14 @@ def _run(
         for said in sound(project, error):
             say(said)
         raise
-    for said in sound(project, outcome):
+    for said in (*sound(project, outcome), *(sound(project, outcome.trouble) if outcome.trouble else ())):
         say(said)
     if quiet:
         print(to_json(outcome.as_dict(), indent=2))  # noqa: T201
     else:
         _tell(outcome)
+    if outcome.trouble:
+        raise outcome.trouble
     raise typer.Exit(_code(outcome))
 
 

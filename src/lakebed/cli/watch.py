@@ -170,6 +170,8 @@ def _look(written: Project, spark: Spark, stop: threading.Event, told: Told) -> 
     except LakebedError as error:
         if str(error) != told.trouble:
             show_error(error, as_json=False)
+            for said in sound(written, error):
+                say(said)
         told.trouble = str(error)
 
 

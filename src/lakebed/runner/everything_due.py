@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from lakebed.errors import LakebedError
 from lakebed.manifest import Project
 from lakebed.runner.derived_report import PassOutcome, RunProgress
-from lakebed.runner.ingest import run_project
+from lakebed.runner.ingest import ours, run_project
 from lakebed.runner.passes import derive_project
 from lakebed.runner.report import DatasetOutcome, Progress, RunOutcome
 from lakebed.runner.work import Edges
@@ -21,10 +21,12 @@ class BothProgress(Progress, RunProgress, Protocol):
 
 @dataclass(frozen=True)
 class DueOutcome:
-    """What was loaded, and what was computed. A failed computation does not fail the load of its source (D11)."""
+    """What was loaded, and what was computed. A failed computation does not fail the load of its source (D11). `trouble` is what the
+    computing broke off with, if it did."""
 
     loaded: RunOutcome
     derived: PassOutcome
+    trouble: LakebedError | None = None
 
     @property
     def failed(self) -> tuple[DatasetOutcome, ...]:
@@ -53,10 +55,14 @@ def run_everything_due(
     to_derive = None if named is None else [name for name in named if name.lower() in derived]
     options: dict[str, Any] = {"spark": spark, "edges": edges, "progress": progress}
     loaded = run_project(project, datasets=to_load, **options)
-    computed = PassOutcome()
+    computed, trouble = PassOutcome(), None
     if to_derive is None or to_derive:
-        computed = derive_project(project, datasets=to_derive, **options)
-    return DueOutcome(loaded, computed)
+        try:
+            with ours(project.name):
+                computed = derive_project(project, datasets=to_derive, **options)
+        except LakebedError as error:
+            trouble = error
+    return DueOutcome(loaded, computed, trouble)
 
 
 def _error(data: Any) -> LakebedError:
