@@ -9,16 +9,16 @@ from lakebed.control import Batch, BatchPlan
 from lakebed.errors import TableError
 from lakebed.runner.work import Work
 
-Told = Mapping[int, Mapping[str, Any]]  # by the number of the batch
+Facts = Mapping[str, Any]  # what a commit tells of its batch
 
 
-def settle(work: Work, batch: Batch, told: Told) -> dict[str, Any]:
-    """The report of a batch whose number the table holds, out of its commit. Where another run has committed other inputs under
-    this number, after a person had dropped its plan, that is what the batch is from now on: the inputs of this plan are new
-    again, and come with the next one. A crash in between leaves the batch open, and the next run settles it."""
+def settle(work: Work, batch: Batch, facts: Facts | None) -> dict[str, Any]:
+    """The report of a batch whose number the table holds, out of its commit (`facts`; None where the log no longer goes back so far).
+    Where another run has committed other inputs under this number, after a person had dropped its plan, that is what the batch is
+    from now on: the inputs of this plan are new again, and come with the next one. A crash in between leaves the batch open, and the
+    next run settles it."""
     number, report = batch.number, {"batch": batch.number, "already_applied": True}
-    facts = told.get(number)
-    if facts is None:  # the log no longer goes back so far
+    if facts is None:
         return report
     plan = _plan(work, facts)
     if plan.inputs != batch.plan.inputs:
@@ -34,7 +34,7 @@ def settle(work: Work, batch: Batch, told: Told) -> dict[str, Any]:
     return {**facts.get("report", {}), **report}
 
 
-def _plan(work: Work, facts: Mapping[str, Any]) -> BatchPlan:
+def _plan(work: Work, facts: Facts) -> BatchPlan:
     """The plan that a commit was made by. Raises `TableError` for a commit that no run has made."""
     try:
         return BatchPlan.from_dict({**facts, "dataset": work.name, "number": facts["batch"]})
@@ -72,6 +72,11 @@ def lost_plan(work: Work, number: int, *more: str) -> TableError:
     )
 
 
-def told_by_table(work: Work) -> Told:
+def told_by_table(work: Work) -> dict[int, Facts]:
     """What its commits tell of each batch, as far back as its log goes."""
     return {int(facts["batch"]): facts for facts in work.table.batches_told()}
+
+
+def told_of(work: Work, number: int) -> Facts | None:
+    """The same of one batch; a new one is found without reading the whole log."""
+    return next((facts for facts in work.table.batches_told() if int(facts["batch"]) == number), None)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from lakebed.control import RunState, open_store
 from lakebed.errors import BatchError, LakebedError, SetupError, TransientError
 from lakebed.manifest import Dataset, Project
-from lakebed.runner.held import settle, told_by_table
+from lakebed.runner.held import settle, told_of
 from lakebed.runner.leases import Lease
 from lakebed.runner.planning import check_plan, plan_next, renew_plan, take_over_plans
 from lakebed.runner.report import BatchOutcome, DatasetOutcome, InTurn, Progress, RunOutcome, Silent
@@ -41,7 +41,7 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
     work.edges.progress.batch_started(work.name, plan.number, paths, len(work.backlog))
     work.plans.keep(plan)  # 2. the plan, beside the table
     if work.table.last_batch >= plan.number:  # 3. the table tells what is applied, not the store
-        report, notes = settle(work, batch, told_by_table(work)), work.told()
+        report, notes = settle(work, batch, told_of(work, plan.number)), work.told()
     else:
         if left is not None:
             check_plan(work, plan)

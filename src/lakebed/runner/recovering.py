@@ -61,6 +61,6 @@ def _recover(work: Work) -> Recovered:
     open_ones = [batch for batch in batches if batch.state == "planned" and batch.number <= held]
     told = told_by_table(work) if open_ones else {}
     for batch in open_ones:
-        work.store.finish_batch(work.name, batch.number, report=settle(work, batch, told))
+        work.store.finish_batch(work.name, batch.number, report=settle(work, batch, told.get(batch.number)))
     applied = sum(batch.number <= held for batch in batches)
     return Recovered(work.name, len(batches), applied, len(open_ones))
