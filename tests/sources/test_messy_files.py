@@ -104,6 +104,25 @@ def test_F6_a_message_that_lacks_a_value_sets_the_columns_of_its_path(
     assert sorted(row["_change_sets"]) == ["at", "id", "region"]
 
 
+def test_a_message_has_the_last_word_on_a_column_that_its_path_tells_too(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As Kafka Connect's folders `partition=0` beside a table with a column of that name."""
+    texts = [
+        '{"op":"c","after":{"id":1,"region":"US"},"source":{"lsn":7}}',
+        '{"op":"c","after":{"id":2,"region":null},"source":{"lsn":8}}',
+        '{"op":"c","after":{"id":3},"source":{"lsn":9}}',
+    ]
+    rows = read(spark, tmp_path, debezium("ndjson"), put(tmp_path, "region=EU/a", "\n".join(texts)))
+    assert [row["region"] for row in in_order(rows)] == ["US", None, "EU"]
+
+
+def test_G5_a_message_without_its_key_keeps_its_text(spark: SparkSession, tmp_path: Path) -> None:
+    text = '{"op":"d","before":null,"source":{"lsn":7}}'
+    [row] = in_order(read(spark, tmp_path, debezium("ndjson"), put(tmp_path, "region=EU/a", text)))
+    assert (row["id"], row["_lb_raw"], row["_lb_bad"]) == (None, text, None)
+
+
 def test_G5_messages_that_are_no_utf_8_are_bad_unless_their_encoding_is_named(
     spark: SparkSession, tmp_path: Path
 ) -> None:

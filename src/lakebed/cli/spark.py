@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _started: list[SparkSession] = []
+_ending = threading.Event()  # the command was interrupted: what starts now has nothing to do any more
 
 
 class Spark:
@@ -33,7 +34,8 @@ class Spark:
         with self._starting:
             if self._session is None:
                 try:
-                    self._session = self._start()
+                    with ThreadPoolExecutor(1) as thread:  # pyspark takes Ctrl-C for itself if it may
+                        self._session = thread.submit(self._start).result()
                 except SetupError as error:
                     self._failed = error.code == "spark_not_started"
                     raise
@@ -75,19 +77,26 @@ class Spark:
         spark = session(project.spark.master, conf, short=self._short)
         if mine:
             _started.append(spark)
-            _take_ctrl_c_back()
+            logging.getLogger().addHandler(
+                logging.NullHandler()
+            )  # py4j prints what comes of an interrupted call
+        if _ending.is_set():
+            end_spark()
+            raise SetupError("Spark has started after the command was interrupted", code="interrupted")
         return spark
 
 
 def spark_of(project: Project, *, short: bool = False, loads: bool = False, quiet: bool = False) -> Spark:
     """Gives the session that the project asks for; the first call starts it. `short` is for commands that only look:
     ready sooner, computes slower. `loads` is for those that load datasets, each in a session of its own."""
+    _ending.clear()
     return Spark(project, short=short, loads=loads, quiet=quiet)
 
 
 def end_spark() -> None:
-    """End what was started here, after Ctrl-C. A JVM that is left alone goes on for some seconds after its process has
+    """End what was started here, or is starting, after Ctrl-C. A JVM that is left alone goes on for some seconds after its process has
     ended, may commit meanwhile, and so get into the way of the next run."""
+    _ending.set()
     while _started:
         from lakebed.session import end  # noqa: PLC0415
 
@@ -95,10 +104,3 @@ def end_spark() -> None:
             Exception
         ):  # the JVM may be in any state; that it is gone in the end is all that counts
             end(_started.pop())
-
-
-def _take_ctrl_c_back() -> None:
-    """Pyspark's own handler talks to the JVM from inside an interrupted call, and py4j prints what comes of it."""
-    logging.getLogger().addHandler(logging.NullHandler())
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)

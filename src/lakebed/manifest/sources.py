@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
 import re
 from functools import cached_property
@@ -27,6 +28,21 @@ from lakebed.manifest.patterns import PathPattern, PatternError, compile_pattern
 
 _DURATION = re.compile(r"([1-9][0-9]*) ?(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# Options of Spark's readers that would pass over files or rows, or say what something else here says.
+_OTHERWISE = {
+    **dict.fromkeys(
+        ("pathglobfilter", "recursivefilelookup", "basepath"), "which files are taken is said by 'files'"
+    ),
+    **dict.fromkeys(("modifiedbefore", "modifiedafter"), "every file is taken once, whatever its time"),
+    **dict.fromkeys(
+        ("ignorecorruptfiles", "ignoremissingfiles"),
+        "a file that cannot be read is told, and set aside where 'on_bad_rows' says so",
+    ),
+    **dict.fromkeys(
+        ("mode", "columnnameofcorruptrecord"), "what becomes of bad rows is said by 'on_bad_rows'"
+    ),
+    "locale": "numbers are read with a point; declare a column as string where it has others",
+}
 PARTITIONS_READ = 4
 MOST_FILES = 4096  # in one batch: a row's position has room for so many
 
@@ -50,6 +66,13 @@ def _jdbc_url(url: str) -> str:
     if not re.match(r"jdbc:[a-z0-9]+:", url):
         raise wrong("expected an address such as jdbc:postgresql://host:5432/database")
     return url
+
+
+def _known_encoding(name: str) -> None:
+    try:
+        codecs.lookup(name)
+    except (LookupError, ValueError):
+        raise wrong(f"there is no encoding {name!r}: expected a name such as windows-1252") from None
 
 
 def _bound(value: object) -> object:
@@ -129,6 +152,16 @@ class LandingFiles(_Source):
     on_changed_file: Literal["fail", "reload", "ignore"] = "fail"
     wait_for: Annotated[str, AfterValidator(_marker)] | None = None
     short_records: Literal["bad", "fill"] = "bad"
+
+    @field_validator("options")
+    @classmethod
+    def _meant(cls, options: dict[str, str]) -> dict[str, str]:
+        for name, value in options.items():
+            if name.lower() in _OTHERWISE:
+                raise wrong(f"the option {name!r} cannot be used: {_OTHERWISE[name.lower()]}")
+            if name.lower() in ("encoding", "charset"):
+                _known_encoding(value)
+        return options
 
     @cached_property
     def pattern(self) -> PathPattern:

@@ -7,6 +7,7 @@ next run takes the open plan, asks the table, and applies it or only marks it do
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -204,7 +205,9 @@ def run_project(  # noqa: PLR0913 - the project, what of it, and the edges that 
     """Bring every dataset up to date (or those named), several at a time. Where nothing is new, `spark` is not called and
     no JVM starts."""
     told = InTurn(progress or Silent())
-    edges = replace(edges or Edges(), spark=spark, now=now, progress=told)
+    edges, ended = edges or Edges(), threading.Event()
+    asked = edges.stopping
+    edges = replace(edges, spark=spark, now=now, progress=told, stopping=lambda: ended.is_set() or asked())
     with open_store(project.control, base=project.root, clock=now) as store:
         works = [Work.of(project, dataset, store, edges) for dataset in chosen(project, datasets)]
         if len(works) < 2 or side_by_side < 2:
@@ -213,4 +216,5 @@ def run_project(  # noqa: PLR0913 - the project, what of it, and the edges that 
         try:
             return RunOutcome(project.name, tuple(pool.map(ingest_dataset, works)))
         finally:
+            ended.set()  # after Ctrl-C, no dataset begins another batch
             pool.shutdown(wait=False, cancel_futures=True)

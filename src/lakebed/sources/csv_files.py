@@ -27,16 +27,17 @@ from lakebed.sources.reading import (
 )
 from lakebed.sources.record_ends import filled, without_returns
 
-# RFC 4180, which Spark's defaults are not: a quote is doubled, and a quoted value may hold line breaks.
-CSV_DEFAULTS = {"header": "true", "multiline": "true", "escape": '"'}
+# RFC 4180, which Spark's defaults are not: a quote is doubled, whatever sign it is, and a quoted value may hold line breaks.
+CSV_DEFAULTS = {"header": "true", "multiline": "true"}
 
 
 def csv_defaults(source: LandingFiles, given: Mapping[str, str]) -> dict[str, str]:
     """DMS tells by the first record whether there is a header, so nothing is said of it beforehand. Elsewhere an empty value is NULL, quoted or
     not, also beside a text that is given for it."""
+    defaults = CSV_DEFAULTS | {"escape": given.get("quote") or '"'}
     if not isinstance(source.envelope, Dms):
-        return CSV_DEFAULTS | ({"emptyvalue": given["nullvalue"]} if "nullvalue" in given else {})
-    return {name: value for name, value in CSV_DEFAULTS.items() if name != "header"} | dms_files.CSV_DEFAULTS
+        return defaults | ({"emptyvalue": given["nullvalue"]} if "nullvalue" in given else {})
+    return {name: value for name, value in defaults.items() if name != "header"} | dms_files.CSV_DEFAULTS
 
 
 def csv_rows(reading: Reading) -> DataFrame:

@@ -61,7 +61,7 @@ def typed(frame: DataFrame, declared: Sequence[StructField] | None, reader: Read
     unreadable = F.when(F.col(RAW).isNotNull(), F.lit(UNREADABLE))
     if declared is None:
         return frame.withColumn(BAD, unreadable)
-    pairs = [(f, name) for f in declared if (name := find(f.name, arrived)) is not None]
+    pairs = [(f, name) for f in declared if (name := _arrived_as(f.name, arrived)) is not None]
     if not pairs:
         raise BatchError(
             "none of the columns that are declared is there",
@@ -80,12 +80,17 @@ def typed(frame: DataFrame, declared: Sequence[StructField] | None, reader: Read
     return frame.select(*data, *marks, raw.alias(RAW), bad.alias(BAD))
 
 
+def _arrived_as(name: str, arrived: Sequence[str]) -> str | None:
+    """A header's names come without the blanks around them."""
+    return find(name, arrived) or find(name.strip(), arrived)
+
+
 def _note_unread(reader: Reader, arrived: Sequence[str], declared: Sequence[StructField]) -> None:
-    known = [f.name for f in declared]
+    read = {_arrived_as(f.name, arrived) for f in declared}
     reader.notes.extend(
         f"the column {name!r} is in the source, but not in source.schema: it is not read"
         for name in arrived
-        if find(name, known) is None
+        if name not in read
     )
 
 

@@ -7,6 +7,8 @@ is a bad row (G5).
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
@@ -22,6 +24,15 @@ def named_encoding(options: Mapping[str, str]) -> str | None:
     """The encoding that the options name; None for UTF-8, which every reader takes without a word."""
     name = options.get("encoding") or options.get("charset") or "utf-8"
     return None if name.lower().replace("_", "-") in ("utf-8", "utf8") else name
+
+
+def as_java_names_it(name: str) -> str:
+    """Python knows more names of the ISO 8859 family than Java does, `latin-1` among them."""
+    try:
+        found = re.fullmatch(r"iso8859-(\d+)", codecs.lookup(name).name)
+    except LookupError:
+        return name
+    return f"ISO-8859-{found[1]}" if found else name
 
 
 def is_checked(options: Mapping[str, str], *, marked: bool | None) -> bool:

@@ -28,7 +28,7 @@ from lakebed.sources import envelopes
 from lakebed.sources.batches import may_set_aside
 from lakebed.sources.csv_files import csv_defaults, csv_rows
 from lakebed.sources.declared import BAD_CAST, UNREADABLE
-from lakebed.sources.encodings import named_encoding
+from lakebed.sources.encodings import as_java_names_it, named_encoding
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.json_files import json_rows, nothing_unread
 from lakebed.sources.reading import BLOCK_BITS, ROW_BITS, Reading, line_number, load, position, typed_rows
@@ -62,6 +62,7 @@ def read_files(
             hint="deliver it in fewer, larger files",
         )
     given = {name.lower(): value for name, value in source.options.items()}
+    given |= {name: as_java_names_it(given[name]) for name in ("encoding", "charset") if name in given}
     options = (csv_defaults(source, given) | given) if source.format == "csv" else given
     notes: list[str] = []
     readings = [

@@ -308,7 +308,7 @@ def test_columns_are_messages_too_and_those_of_the_path_stay_beside(spark: Spark
     )
     wanted = given("id bigint, name string, Country string", beside=("COUNTRY",))
     rows = debezium.changes(frame, Debezium(), wanted).orderBy("_change_minor").collect()
-    assert [(row["id"], row["name"], row["country"], row["_change_operation"]) for row in rows] == [
+    assert [(row["id"], row["name"], row["Country"], row["_change_operation"]) for row in rows] == [
         (1, "x", "DE", "upsert"),
         (2, None, "FR", "delete"),
     ]

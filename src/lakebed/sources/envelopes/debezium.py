@@ -31,25 +31,28 @@ _MEANT = "array<struct<meaning:string,text:string>>"
 def changes(rows: DataFrame, envelope: Debezium, given: Given) -> DataFrame:
     """The declared columns in their types, the columns of an envelope, and the marks of the source.
 
-    `rows` have each message as text in the raw-text column (`as_messages`); columns of the path stay. Every row comes out again: what
-    is no change is to be ignored, what cannot be used is bad. Raw text is kept of bad rows only.
+    `rows` have each message as text in the raw-text column (`as_messages`); columns of the path stay, where a message has none of that
+    name itself. Every row comes out again: what is no change is to be ignored, what cannot be used is bad. Raw text is kept of
+    rows that are bad, or will be for lack of a key.
     """
     read = with_position(with_parts(rows, envelope))
-    beside = [name for name in rows.columns if given.is_beside(name)]
-    inside = [column for column in given.declared if find(column.name, beside) is None]
-    values = [Value(column, place, envelope) for place, column in enumerate(inside)]
-    read = _decoded(read, values, envelope)
+    values = [Value(column, place, envelope) for place, column in enumerate(given.declared)]
+    in_path = [name for name in rows.columns if given.is_beside(name)]
+    beside = [name for name in in_path if find(name, [column.name for column in given.declared]) is None]
+    read = _decoded(read, values, envelope, in_path)
     bad = _bad(rows, values, given)
+    no_key = _any([_result(value).isNull() for value in values if given.in_key(value.column.name)])
+    keyless = F.col(KIND).isin(UPSERT, DELETE) & no_key
     marks = [name for name in FROM_SOURCE if name in rows.columns and name not in (RAW, BAD)]
     return read.select(
         *[_result(value).alias(value.column.name) for value in values],
         *[col(name) for name in beside],
         F.col(KIND).alias(OPERATION),
         F.col(TIME),
-        _sets(values, beside, given).alias(SETS),
+        _sets(values, in_path, beside, given).alias(SETS),
         *[F.col(name) for name in ORDER],
         *[F.col(name) for name in marks],
-        F.when(bad.isNotNull(), F.col(RAW)).alias(RAW),
+        F.when(bad.isNotNull() | keyless, F.col(RAW)).alias(RAW),
         bad.alias(BAD),
     )
 
@@ -63,7 +66,9 @@ def _away(value: Value) -> Column:
     return F.col(f"_lb_d_away{value.place}")
 
 
-def _decoded(read: DataFrame, values: Sequence[Value], envelope: Debezium) -> DataFrame:
+def _decoded(
+    read: DataFrame, values: Sequence[Value], envelope: Debezium, in_path: Sequence[str]
+) -> DataFrame:
     """Each value in its type. Codes are made readable for all columns at once: it is much work for Spark to plan."""
     numeric, texts = (
         [value for value in values if value.takes_numbers],
@@ -84,18 +89,23 @@ def _decoded(read: DataFrame, values: Sequence[Value], envelope: Debezium) -> Da
             plain = F.when(coded, F.get(F.col(_NUMBERS), numeric.index(value))).otherwise(plain)
         away = is_unavailable(value.text, envelope.unavailable)
         results[f"_lb_d_away{value.place}"] = away
-        results[f"_lb_d_result{value.place}"] = F.when(~away, value.decoded(plain))
+        result = F.when(~away, value.decoded(plain))
+        if name := find(value.column.name, in_path):
+            result = F.when(value.known, result).otherwise(col(name))
+        results[f"_lb_d_result{value.place}"] = result
     return read.withColumns(results)
 
 
-def _sets(values: Sequence[Value], beside: Sequence[str], given: Given) -> Column:
+def _sets(values: Sequence[Value], in_path: Sequence[str], beside: Sequence[str], given: Given) -> Column:
     """The columns that an upsert sets, where it does not set all; those of the path are always among them."""
-    missing = [_away(value) | ~value.known if given.keep_missing else _away(value) for value in values]
-    names = [
-        F.when(~away, F.lit(value.column.name.lower())) for value, away in zip(values, missing, strict=True)
-    ]
-    partial = (F.col(KIND) == UPSERT) & _any(missing)
+
+    def missing(value: Value) -> Column:
+        may_lack = given.keep_missing and find(value.column.name, in_path) is None
+        return _away(value) | ~value.known if may_lack else _away(value)
+
+    names = [F.when(~missing(value), F.lit(value.column.name.lower())) for value in values]
     names += [F.lit(name.lower()) for name in beside]
+    partial = (F.col(KIND) == UPSERT) & _any([missing(value) for value in values])
     return F.when(partial, F.array_compact(F.array(*names)))
 
 
