@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.oracle.conditions import condition
 from tests.oracle.events import Event, Key, Values
-from tests.oracle.options import Options, lower, own_columns
-from tests.oracle.values import Value, cast, in_turn, meet, read_ddl, read_time, read_value
+from tests.oracle.options import Options, lower, own_columns, start_column, start_refused
+from tests.oracle.values import TIMES, Value, cast, in_turn, meet, read_ddl, read_time, read_value
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, not a failure
@@ -37,6 +37,7 @@ class Read:
     number: int
     system_time: datetime
     time: datetime  # of a snapshot: its own time
+    vanished_at: Value = None  # that time as a valid_from, for the keys that a snapshot lacks
     rows: int = 0
     events: list[tuple[int, Event]] = field(default_factory=list)
     ignored: int = 0
@@ -47,7 +48,7 @@ class Read:
 def evolved(
     schema: Schema, ddl: str, feed: Options, history: Options
 ) -> tuple[Schema, list[tuple[str, str, str]]]:
-    """The table's schema after a batch with this DDL, and the batch's columns: key in the row, lower-cased name, type (G9)."""
+    """The table's schema after a batch with this DDL, and the batch's columns: name as written, lower-cased, type (G9)."""
     arriving = [(name, name.lower(), kind) for name, kind in read_ddl(ddl)]
     names = [name for _, name, _ in arriving]
     if len(set(names)) < len(names):
@@ -58,7 +59,9 @@ def evolved(
         raise Refused("missing_order_column")
     columns = dict(schema.columns)
     fixed = {*lower(feed.get("key")), *lower(feed.get("order_by"))}
-    hidden = set(lower(feed.get("except_columns"))) - fixed
+    hidden = set(lower(feed.get("except_columns"))).difference(
+        fixed, lower([history.get("valid_from") or ""])
+    )
     for written, name, kind in arriving:
         if name not in columns or name in hidden:
             columns[name] = (written, kind)
@@ -87,6 +90,7 @@ class Reader:
         self.hidden = set(lower(feed.get("except_columns")))
         self.event_time = (feed.get("event_time") or "").lower() or None
         self.valid_from = (history.get("valid_from") or "").lower() or None
+        self.start = start_column(feed, history, times_declared=times_declared)
         self.snapshot = feed["kind"] == "snapshot"
         self.when = {
             kind: condition(feed[f"{kind}_when"])
@@ -99,11 +103,15 @@ class Reader:
     ) -> Read:
         system_time = read_time(batch["system_time"])
         time = read_time(batch["event_time"]) if batch.get("event_time") else system_time
-        read = Read(number, system_time, time)
+        start = schema.columns.get(self.start or "", ("", "timestamp"))[1]
+        if start not in (*TIMES, "date") and start_refused(self.feed, self.history, self.start):
+            raise Refused("invalid_options")
+        read = Read(number, system_time, time, vanished_at=_like_start(time, start))
         kept = {name: schema.columns[name][1] for _, name, _ in arriving}
-        for position, given in enumerate(batch["rows"]):
+        for position, raw in enumerate(batch["rows"]):
+            given = {name.lower(): value for name, value in raw.items()}
             row = {
-                name: cast(read_value(given.get(raw), kind), kind, kept[name]) for raw, name, kind in arriving
+                name: cast(read_value(given.get(name), kind), kind, kept[name]) for _, name, kind in arriving
             }
             read.rows += 1
             if self._is("ignore", row) and not self._is("truncate", row):
@@ -114,7 +122,7 @@ class Reader:
                 read.rejected[reason] += 1
                 read.set_aside.add(tuple(row[name] for name in self.key))
             else:
-                read.events.append((position, self._event(row, read, position)))
+                read.events.append((position, self._event(row, read, position, start)))
         return read
 
     def _is(self, kind: str, row: Values) -> bool:
@@ -139,7 +147,7 @@ class Reader:
             return "null_event_time"
         return "unknown_operation" if kind is None else None
 
-    def _event(self, row: Values, read: Read, position: int) -> Event:
+    def _event(self, row: Values, read: Read, position: int, start: str) -> Event:
         kind = self._kind(row) or "upsert"
         event_time = moment(row[self.event_time]) if self.event_time else read.time
         if self.order_by:
@@ -165,7 +173,7 @@ class Reader:
             sets=sets if kind == "upsert" else None,
             keeps=keeps if kind == "upsert" else frozenset(),
             event_time=event_time,
-            valid_from=self._valid_from(row, read, event_time),
+            valid_from=self._valid_from(row, read, _like_start(event_time, start)),
             batch=read.number,
         )
 
@@ -185,16 +193,19 @@ class Reader:
     def _stored(self, names: set[str]) -> frozenset[str]:
         return frozenset(names.union(self.key).difference(self.hidden))
 
-    def _valid_from(self, row: Values, read: Read, event_time: datetime) -> Value:
-        """V3."""
-        if self.valid_from:
-            given = row.get(self.valid_from)
+    def _valid_from(self, row: Values, read: Read, event_time: Value) -> Value:
+        """V3; what lacks its own takes its event time (G3)."""
+        if self.start:
+            given = row.get(self.start)
             return event_time if given is None else given
         if self.snapshot:
             return read.time
-        if self.event_time or self.times_declared:
-            return event_time
-        return row[self.order_by[0]] if self.order_by else read.system_time
+        return event_time if self.event_time or self.times_declared else read.system_time
+
+
+def _like_start(time: datetime, kind: str) -> Value:
+    """A time in the type of valid_from: where that is a date, its day."""
+    return time.date() if kind == "date" else time
 
 
 def moment(value: Value) -> datetime:

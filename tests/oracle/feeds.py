@@ -147,7 +147,9 @@ def _equal(feed: Options, one: Values, other: Values) -> bool:
 
 
 def _vanished(key: Key, read: Read) -> Event:
-    return Event("delete", key, (read.number,), {}, None, frozenset(), read.time, read.time, read.number)
+    return Event(
+        "delete", key, (read.number,), {}, None, frozenset(), read.time, read.vanished_at, read.number
+    )
 
 
 # updates and changes

@@ -89,6 +89,31 @@ def refusal(feed: Options, history: Options) -> str | None:
     return "invalid_options" if any(wrong) else None
 
 
+def start_column(feed: Options, history: Options, *, times_declared: bool) -> str | None:
+    """The column that valid_from comes from, in lower case; None where it is a time of the row or the batch (V3)."""
+    if history["kind"] != "versions":
+        return None
+    if history.get("valid_from"):
+        return str(history["valid_from"]).lower()
+    if feed["kind"] == "snapshot" or feed.get("event_time") or times_declared or not feed.get("order_by"):
+        return None
+    return str(feed["order_by"][0]).lower()
+
+
+def start_refused(feed: Options, history: Options, column: str | None) -> bool:
+    """Whether valid_from must be a date or time: for days, for an initial time, and where a delete may lack it, which takes
+    its event time then (G3)."""
+    if history.get("end") == "inclusive_day" or history.get("initial_valid_from"):
+        return True
+    return history.get("deletes") != "ignore" and _deletes_may_lack(feed, column)
+
+
+def _deletes_may_lack(feed: Options, column: str | None) -> bool:
+    if feed.get("delete_when") or feed.get("truncate_when"):
+        return column not in lower(feed.get("order_by"))
+    return bool(feed["kind"] == "snapshot")
+
+
 def _is_day(initial: Any) -> bool:
     at = initial.get("at") if isinstance(initial, Mapping) else initial
     try:
