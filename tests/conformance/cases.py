@@ -21,7 +21,7 @@ def load(folders: Iterable[Path] = (DEFAULT,)) -> list[Case]:
         if not files:
             raise FileNotFoundError(f"there are no *.json files in {folder}")
         for file in files:
-            for case in json.loads(file.read_text("utf-8"))["cases"]:
+            for case in json.loads(file.read_text("utf-8")).get("cases", []):
                 if "feed" not in case:
                     continue
                 if case["name"] in cases:
@@ -31,7 +31,9 @@ def load(folders: Iterable[Path] = (DEFAULT,)) -> list[Case]:
 
 
 def _written_out(case: dict[str, Any]) -> Case:
-    """`on_missing_column: null` may come as JSON's null; the option's value is the text."""
+    """What a case may leave out: the note, and the batches where it is refused before the first. `on_missing_column: null` may
+    come as JSON's null; the option's value is the text."""
+    case = {"note": "", "batches": [], **case}
     for part in (case, *case["batches"]):
         if "on_missing_column" in part.get("feed", {}):
             part["feed"]["on_missing_column"] = part["feed"]["on_missing_column"] or "null"

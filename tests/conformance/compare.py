@@ -11,6 +11,8 @@ from datetime import UTC, date, datetime
 from decimal import Context, Decimal
 from typing import Any
 
+from tests.oracle.values import parts, read_key
+
 Row = Mapping[str, Any]
 INTERNAL = "_lb_"
 
@@ -35,19 +37,50 @@ def without(table: Table, names: Iterable[str] = ()) -> Table:
 
 
 def plain(value: Any, kind: str = "") -> Any:
-    """A value that can be compared and counted, the same for a case's JSON and a table's own."""
-    if isinstance(value, (list, tuple)):
-        return tuple(plain(item, kind[6:-1] if kind.startswith("array<") else "") for item in value)
-    if value is not None and kind == "timestamp" and isinstance(value, str):
-        value = datetime.fromisoformat(value.replace("Z", "+00:00"))
-    if value is not None and kind.startswith("decimal"):
-        value = Decimal(str(value))
-    if value is not None and kind in ("float", "double"):
-        value = float(value)
+    """A value that can be compared and counted, the same for a case's JSON and a table's own. One that does not fit the type
+    of its column stays as it is, and so differs from all that do."""
+    try:
+        value = _fitting(value, kind)
+    except (ValueError, TypeError, ArithmeticError):
+        kind = ""
     for of, turned in _PLAIN.items():
         if isinstance(value, of):
             return turned(value, kind)
     return value
+
+
+def _fitting(value: Any, kind: str) -> Any:
+    """A value in the form that its type has here: a case's JSON knows text, numbers, lists and objects only."""
+    if value is None or isinstance(value, bool):
+        return value
+    for start, fitted in _FITTING.items():
+        if kind.startswith(start):
+            return fitted(value, kind)
+    return value
+
+
+def _fields(value: Any, kind: str) -> frozenset[tuple[str, Any]]:
+    """A struct as its fields that are not NULL: an object, or the values in the order of the fields."""
+    inner = parts(kind)
+    given = value if isinstance(value, dict) else dict(zip([name for name, _ in inner], value, strict=True))
+    return canonical(given, dict(inner))
+
+
+def _pairs(value: Any, kind: str) -> frozenset[tuple[Any, Any]]:
+    """A map as its pairs. In JSON all keys are text."""
+    (_, of_key), (_, of_value) = parts(kind)
+    pairs = value.items() if isinstance(value, dict) else value
+    keyed = ((read_key(key, of_key) if isinstance(key, str) else key, item) for key, item in pairs)
+    return frozenset((plain(key, of_key), plain(item, of_value)) for key, item in keyed)
+
+
+def _time(value: Any, _kind: str) -> Any:
+    return datetime.fromisoformat(value.replace("Z", "+00:00")) if isinstance(value, str) else value
+
+
+def _items(value: Sequence[Any], kind: str) -> tuple[Any, ...]:
+    of = parts(kind)[0][1] if kind.startswith("array<") else ""
+    return tuple(plain(item, of) for item in value)
 
 
 def _number(number: float, kind: str) -> float | str:
@@ -64,11 +97,25 @@ def _instant(moment: datetime) -> str:
 
 # a date and time is a date too, and a boolean an integer: the narrower type first
 _PLAIN: dict[type, Callable[[Any, str], Any]] = {
-    bool: lambda value, _: str(value).lower(),
+    bool: lambda value, _: ("boolean", value),  # neither the text "true" nor the number 1
     datetime: lambda value, _: _instant(value),
     date: lambda value, _: value.isoformat(),
     Decimal: lambda value, _: value.normalize(Context(prec=76)),
     float: _number,
+    bytearray: lambda value, _: bytes(value),
+    list: _items,
+    tuple: _items,
+    dict: lambda value, _: frozenset((plain(key), plain(item)) for key, item in value.items()),
+}
+# by what the type's DDL starts with
+_FITTING: dict[str, Callable[[Any, str], Any]] = {
+    "struct<": _fields,
+    "map<": _pairs,
+    "timestamp": _time,
+    "decimal": lambda value, _: Decimal(str(value)),
+    "float": lambda value, _: float(value),
+    "double": lambda value, _: float(value),
+    "binary": lambda value, _: value.encode() if isinstance(value, str) else value,
 }
 
 
