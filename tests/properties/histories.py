@@ -73,12 +73,19 @@ def _row(setup: Setup, dice: random.Random) -> Row:
     if op == "T":
         row["k"] = None
     elif setup.bad and dice.random() < 0.03:
-        row[dice.choice(["k", "seq", "t"])] = None
+        column = dice.choice(["k", "seq", "t"])
+        row[column] = row[column] if column == "t" and _must_have_time(setup, op) else None
     if setup.history.get("valid_from") and not setup.ordered and op == "D" and dice.random() < 0.2:
         row["t"] = (
             None  # the delete takes its event time: here that of its batch, so only where batches matter (G3)
         )
     return row
+
+
+def _must_have_time(setup: Setup, op: str) -> bool:
+    """A delete without any time is no bad row: it takes that of its batch (G3), and no delivery may matter here."""
+    timed = bool(setup.history.get("valid_from")) and not setup.feed.get("event_time")
+    return op == "D" and timed and setup.converges
 
 
 def some_time(dice: random.Random) -> str:

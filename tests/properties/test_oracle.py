@@ -41,6 +41,18 @@ def test_G6_no_delivery_matters(setup: Setup, seed: int, other: int) -> None:
     assert unequal(first, final(setup, redelivered([history], other), ByOracle, "other")) == []
 
 
+def test_G6_deletes_have_a_time_where_no_delivery_matters() -> None:
+    """One without takes the time of its batch (G3)."""
+    timed = [
+        setup
+        for setup in ANY_DELIVERY
+        if setup.history.get("valid_from") and not setup.feed.get("event_time")
+    ]
+    histories = [history_of(setup, seed) for setup in timed for seed in range(200)]
+    deletes = [row for history in histories for rows in history for row in rows if row["op"] == "D"]
+    assert [row for row in deletes if row["t"] is None] == []
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(VERSIONS), SEEDS)
 def test_V7_after_every_batch(setup: Setup, seed: int) -> None:
