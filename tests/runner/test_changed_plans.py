@@ -117,6 +117,33 @@ def test_G10_a_file_that_is_written_anew_while_the_table_opens_is_taken_once(tmp
     assert [batch["inputs"][0]["size"] for batch in world.tables["a.t"].applied] == [9]
 
 
+def test_G6_a_file_that_is_taken_again_with_the_same_order_is_told(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name, order in (("a.t", {"order_by": ["id"]}), ("b.t", {})):
+        world.add(name, feed={"kind": "updates", "key": ["id"], **order}, on_changed_file="reload")
+        world.land(f"{name}/20240101.csv")
+    world.run()
+    world.land("a.t/20240101.csv", "b.t/20240101.csv", text="id\n1\n2\n")
+    ordered, by_arrival = (" ".join(one.batches[0].notes) for one in world.run().datasets)
+    assert ("not the newer one" in ordered, by_arrival) == (True, "")
+
+
+def test_a_first_load_after_changes_is_told(tmp_path: Path) -> None:
+    world = World(tmp_path).add(
+        "a.t",
+        feed={"kind": "changes", "key": ["id"]},
+        files="a.t/{file}.csv",
+        schema="id bigint",
+        envelope={"kind": "dms"},
+        event_time=None,
+    )
+    world.land("a.t/LOAD00000001.csv", "a.t/20240131-120000000.csv")
+    assert world.run().datasets[0].batches[0].notes == ()
+    world.land("a.t/LOAD00000002.csv")
+    [note] = world.run().datasets[0].batches[0].notes
+    assert note.startswith("a.t/LOAD00000002.csv is of a first load, and changes were taken before it")
+
+
 def test_F3_a_part_that_cannot_be_read_by_its_name_holds_its_snapshot_back(tmp_path: Path) -> None:
     world = World(tmp_path).add("a.t", files="in/{day:%Y%m%d}/{file}.csv", snapshot_unit="folder")
     world.land(PARTS[0], "in/20240131/p2-10:30.csv", "in/20240201/p1.csv")

@@ -43,6 +43,7 @@ from lakebed.history.columns import (
 from lakebed.history.hashing import row_hash
 from lakebed.history.shape import Shape
 from lakebed.history.times import spark_time
+from lakebed.history.types import is_time
 from lakebed.manifest import Changes, Ledger, Snapshot, Updates
 
 SALTS = (1, 2)
@@ -182,7 +183,8 @@ def _valid_from(shape: Shape, moment: Moment) -> Column:
         return to_valid_time(event_time, shape.from_type)
     value = to_valid_time(col(shape.from_column), shape.from_type)
     lacking = F.col(KIND).isin(DELETE, TRUNCATE) & value.isNull()
-    if isinstance(shape.feed, Changes) and shape.from_column not in shape.order:
+    may_lack_it = isinstance(shape.feed, Changes) and shape.from_column not in shape.order
+    if may_lack_it and is_time(shape.from_type):
         return F.when(lacking, to_valid_time(event_time, shape.from_type)).otherwise(value)
     return value
 

@@ -17,14 +17,13 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
     TimestampType,
 )
 
 from lakebed.errors import BatchError
 from lakebed.history.batch_columns import needed_columns, refuse_names, refuse_own_names, require_columns
 from lakebed.history.columns import FROM_SOURCE, find, same
-from lakebed.history.types import plain, reconcile
+from lakebed.history.types import is_time, plain, reconcile
 from lakebed.manifest import Append, Changes, Ledger, Log, Snapshot, Updates, Versions
 from lakebed.manifest.histories import AnyFeed as Feed
 from lakebed.manifest.histories import AnyHistory as History
@@ -277,7 +276,7 @@ def _event_time_column(feed: Feed, given: Sequence[StructField]) -> StructField 
     column = next((f for f in given if same(f.name, declared.column)), None)
     if column is None:
         return StructField(declared.column, TimestampType())
-    if declared.format is None and not _time_fits(column.dataType):
+    if declared.format is None and not is_time(column.dataType):
         raise BatchError(
             f"the event time column {column.name!r} is {column.dataType.simpleString()}, and no format is declared",
             code="incompatible_type",
@@ -299,21 +298,21 @@ def _valid_from(
             name = feed.order_by[0]
     column = next((f for f in columns if name and same(f.name, name)), None)
     kind: DataType = column.dataType if column else TimestampType()
-    if history.initial is not None and not _time_fits(kind):
+    if history.initial is not None and not is_time(kind):
         raise BatchError(
             f"initial_valid_from is a time, and valid_from is {kind.simpleString()}",
             code="invalid_options",
             hint="name a date or timestamp column in valid_from, or take initial_valid_from out",
         )
     if history.end == "inclusive_day":
-        if not _time_fits(kind):
+        if not is_time(kind):
             raise BatchError(
                 f"end: inclusive_day needs dates or times, and valid_from is {kind.simpleString()}",
                 code="invalid_options",
                 hint="name a date or timestamp column in valid_from, or use end: exclusive",
             )
         kind = DateType()
-    if column is not None and not _time_fits(kind) and _deletes_may_lack_it(feed, column.name):
+    if column is not None and not is_time(kind) and _deletes_may_lack_it(feed, history, column.name):
         raise BatchError(
             f"valid_from {column.name!r} is {kind.simpleString()}; a delete without one takes its event time, a timestamp",
             code="invalid_options",
@@ -322,15 +321,12 @@ def _valid_from(
     return (column.name if column else None), kind
 
 
-def _deletes_may_lack_it(feed: Feed, column: str) -> bool:
+def _deletes_may_lack_it(feed: Feed, history: Versions, column: str) -> bool:
+    """Of ignored deletes nobody asks when they were."""
     if isinstance(feed, Changes):
         ordered = any(same(name, column) for name in feed.order_by)
-        return not ordered and bool(feed.delete_when or feed.truncate_when)
+        return not ordered and history.deletes != "ignore" and bool(feed.delete_when or feed.truncate_when)
     return isinstance(feed, Snapshot)
-
-
-def _time_fits(kind: DataType) -> bool:
-    return isinstance(kind, (DateType, TimestampType, TimestampNTZType))
 
 
 def flag_type(history: Versions) -> DataType:

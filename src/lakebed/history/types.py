@@ -47,6 +47,10 @@ def reconcile(table: DataType, incoming: DataType) -> DataType | None:
     return incoming if same_family and _upcasts(table, incoming) else None
 
 
+def is_time(kind: DataType) -> bool:
+    return isinstance(kind, (DateType, TimestampType, TimestampNTZType))
+
+
 def plain(kind: DataType) -> DataType:
     """The type with every part nullable, as Delta stores what lakebed writes."""
     if isinstance(kind, ArrayType):

@@ -13,12 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BooleanType,
     DataType,
-    DateType,
     LongType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 
 from lakebed.history.changes import (
@@ -63,6 +60,7 @@ from lakebed.history.columns import (
 from lakebed.history.hashing import row_hash
 from lakebed.history.normalise import SALTS
 from lakebed.history.shape import Shape, flag_type
+from lakebed.history.types import is_time
 from lakebed.manifest import Snapshot, Versions
 
 INITIAL = "_lb_initial"  # this event's key has its first version start at `initial_valid_from`
@@ -327,7 +325,7 @@ def _valid_to(shape: Shape) -> Column:
 
 
 def open_end(history: Versions, kind: DataType) -> Column:
-    timely = isinstance(kind, (DateType, TimestampType, TimestampNTZType))
+    timely = is_time(kind)
     return F.lit(history.open_end if timely else None).cast(kind)
 
 

@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import BAD, FROM_SOURCE, RAW, as_json, as_one, col, find, quote_ident
-from lakebed.history.types import type_text
+from lakebed.history.types import is_time, type_text
 from lakebed.manifest.ddl import parse_ddl
 
 UNREADABLE = "unreadable"
@@ -99,7 +99,7 @@ def _cast(reader: Reader, value: Column, arrived: DataType, wanted: DataType) ->
     if arrived == wanted:
         return value
     found = _fitting(reader, value, arrived, wanted)
-    if isinstance(wanted, (DateType, TimestampType, TimestampNTZType)):
+    if is_time(wanted):
         return F.when(F.year(found) <= _LAST_YEAR, found)
     return found
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lakebed.errors import BatchError, TransientError
-from lakebed.manifest import Dataset, LandingFiles
+from lakebed.manifest import Dataset, Dms, LandingFiles
 from lakebed.sources.batches import batch_time, in_order, may_set_aside, next_files, snapshot_of
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.late_parts import late_parts, refusal
@@ -95,7 +95,9 @@ class FileSource:
                 for one in ready
                 if one not in moving and snapshot_of(self.dataset, one.path) not in growing
             ]
-        return in_order(self.dataset, self._without_pieces(self._without_changed(ready, look), look))
+        ready = self._without_pieces(self._without_changed(ready, look), look)
+        self._note_full_load(ready, look)
+        return in_order(self.dataset, ready)
 
     def _without_pieces(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
         """F3: of a snapshot that was taken or skipped, all files together are taken again, and some alone never are."""
@@ -111,7 +113,14 @@ class FileSource:
     def _without_changed(self, ready: list[FoundFile], look: Look) -> list[FoundFile]:
         taken = look.bookmarks.taken_paths([one.path for one in ready])
         changed, rule = [one for one in ready if one.path in taken], self.options.on_changed_file
-        if not changed or rule == "reload":
+        if not changed:
+            return ready
+        if rule == "reload":
+            if getattr(self.dataset.declared_feed, "order_by", ()):
+                look.notes.append(
+                    f"{changed[0].path} is taken again, and its order has not changed: of two different rows of one key and order "
+                    "the greater one by content stays (G6), not the newer one; they are counted as conflicts"
+                )
             return ready
         if rule == "ignore":
             look.notes.extend(
@@ -126,6 +135,19 @@ class FileSource:
             hint="put the old files back; or set source.on_changed_file to reload (take them again) or ignore",
             sample=[one.path for one in changed[:3]],
         )
+
+    def _note_full_load(self, ready: list[FoundFile], look: Look) -> None:
+        """The source was loaded anew as a whole: only a person can know whether that is meant."""
+        if not isinstance(self.options.envelope, Dms):
+            return
+        from lakebed.sources.envelopes.dms_files import is_load  # noqa: PLC0415 - it imports Spark
+
+        loads = [one.path for one in ready if is_load(one.path)]
+        if loads and not all(is_load(path) for path in look.bookmarks.known_paths()):
+            look.notes.append(
+                f"{loads[0]} is of a first load, and changes were taken before it: its rows come before all of them. If the source "
+                f"was loaded anew as a whole, load {self.dataset.name} from the start, too (docs/control-store.md)"
+            )
 
     def next_batch(self, ready: Sequence[FoundFile]) -> list[FoundFile]:
         return next_files(self.dataset, ready)

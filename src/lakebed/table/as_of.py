@@ -9,16 +9,15 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DataType,
-    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     NumericType,
-    TimestampNTZType,
     TimestampType,
 )
 
 from lakebed.errors import OptionsError
+from lakebed.history.types import is_time
 
 Asked = dt.datetime | dt.date | str | float
 _DIGITS = 38  # of Spark's longest decimal
@@ -27,7 +26,7 @@ _DIGITS = 38  # of Spark's longest decimal
 def moment_like(asked: Asked, kind: DataType) -> Column:
     """The time as a value of this type. Raises `OptionsError` where it is none: a number has no place among times, nor a time among
     numbers, and Spark would find one all the same."""
-    if isinstance(kind, (DateType, TimestampType, TimestampNTZType)):
+    if is_time(kind):
         time = _time(asked)
         # A text with its zone, or of a type without one: so the zone of the session does not matter.
         return F.lit(

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType, DateType, StringType, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import DataType, DateType, StringType, StructType
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import find, quote_ident, same
 from lakebed.history.shape import Shape
 from lakebed.history.times import spark_pattern
+from lakebed.history.types import is_time
 from lakebed.manifest import Versions
 from lakebed.manifest.partitions import Partition
 from lakebed.tables.sql import quote_text
@@ -88,7 +89,7 @@ def _expression(one: Partition, shape: Shape, schema: StructType) -> str:
     time = shape.feed.event_time_column
     if isinstance(kind, StringType) and time is not None and same(time.column, name) and time.format:
         value = f"to_timestamp({value}, {quote_text(spark_pattern(time.format))})"
-    elif not isinstance(kind, (DateType, TimestampType, TimestampNTZType)):
+    elif not is_time(kind):
         raise BatchError(
             f"partition_by makes {one.name!r} from {one.source!r}, which is {kind.simpleString()} and no time",
             code="invalid_options",

@@ -86,7 +86,7 @@ def plan_snapshot(ctx: Context, arrived: Arrived, *, read: int, rejected: int) -
     """The differences staged and counted, the guards asked, then the same fold as for any feed by arrival."""
     keyed = with_key(usable(arrived.rows), ctx.shape.key)
     staged, found = _found_differences(ctx, keyed, arrived.set_aside(ctx) if rejected else None, read)
-    _guard(ctx, found, keyed)
+    _guard(ctx, found, keyed, rejected)
     differing = int(found["new"]) + int(found["changed"]) + int(found["gone"]) + int(found["back"])
     size = Size(differing)
     wanted = staged.where(F.col(DIFFERENCE).isin(NEW, CHANGED, BACK)).select(*ctx.keys)
@@ -283,7 +283,7 @@ def _clashing(ctx: Context, keyed: DataFrame) -> list[str]:
     return [row[0] for row in clashes.take(3)]
 
 
-def _guard(ctx: Context, found: dict[str, int], keyed: DataFrame) -> None:
+def _guard(ctx: Context, found: dict[str, int], keyed: DataFrame, rejected: int) -> None:
     """F3's guards; nothing was written yet."""
     feed = ctx.shape.feed
     assert isinstance(feed, Snapshot)
@@ -296,11 +296,13 @@ def _guard(ctx: Context, found: dict[str, int], keyed: DataFrame) -> None:
             hint="a snapshot has one row per key: mend the source, or widen the key",
         )
     if not found["rows"] and found["all_live"] and not feed.allow_empty:
+        bad = "all rows of the snapshot are bad" if rejected else "the snapshot is empty"
+        mend = "mend the source: on_bad_rows: fail says what is wrong with each row"
         raise BatchError(
-            f"the snapshot is empty, and the table has {found['all_live']} live keys",
+            f"{bad}, and the table has {found['all_live']} live keys",
             code="empty_snapshot",
-            counts={"live": found["all_live"]},
-            hint="set allow_empty if the source may really be empty",
+            counts={"live": found["all_live"], "rejected": rejected},
+            hint=mend if rejected else "set allow_empty if the source may really be empty",
         )
     limit = feed.max_delete_fraction
     # A quotient rounds to the limit as it is written; a product need not (0.58 of 50 keys is less than 29).
