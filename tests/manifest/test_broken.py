@@ -29,6 +29,7 @@ DATASET = [
     ("header: true", "ignoreCorruptFiles: true", 5, "source.options", "the option 'ignoreCorruptFiles' cannot be used: a file that cannot be read is told"),
     ("header: true", "locale: de-DE", 5, "source.options", "the option 'locale' cannot be used: numbers are read with a point"),
     ("header: true", "encoding: utf-9", 5, "source.options", "there is no encoding 'utf-9'"),
+    ("name string", "name string, SK string", 6, "source.schema", "the column 'SK' has the name of one of the table's own columns"),
     ("id bigint", "id bigit", 6, "source.schema", "the schema cannot be used: 'bigit' is no type of Spark; did you mean 'bigint'?"),
     ("name string", "id string", 6, "source.schema", "the schema cannot be used: the column 'id' is there twice"),
     ("part: date", "part: day", 7, "source.event_time.part", "'source.files' has no part 'day'; its named parts are: date"),

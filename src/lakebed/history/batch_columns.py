@@ -8,7 +8,7 @@ from pyspark.sql.types import StructField
 
 from lakebed.errors import BatchError
 from lakebed.history.columns import find, internal, same
-from lakebed.manifest import Changes, Current, Log, Snapshot, Updates, Versions
+from lakebed.manifest import Changes, Log, Snapshot, Updates, Versions
 from lakebed.manifest.histories import AnyFeed as Feed
 from lakebed.manifest.histories import AnyHistory as History
 
@@ -95,7 +95,7 @@ def _missing(name: str, why: str, code: str) -> BatchError:
 
 
 def refuse_own_names(data: Sequence[StructField], history: History, event_time: str | None) -> None:
-    own = {history.own(name).lower(): name for name in own_columns(history)}
+    own = history.own_names
     for f in data:
         if f.name.lower() not in own:
             continue
@@ -111,9 +111,3 @@ def refuse_own_names(data: Sequence[StructField], history: History, event_time: 
             code="reserved_column",
             hint=f"rename: {{{own[f.name.lower()]}: another name}} in the history, or except_columns: [{f.name}]",
         )
-
-
-def own_columns(history: History) -> Sequence[str]:
-    if isinstance(history, Current):
-        return ("is_deleted",) if history.deletes == "flag" else ()
-    return history.own_columns

@@ -13,7 +13,7 @@ from lakebed.manifest.envelope_checks import check_envelope
 from lakebed.manifest.envelopes import with_envelope
 from lakebed.manifest.explain import Explained, found_text, nearest
 from lakebed.manifest.feeds import Append, EventTimeColumn, Feed, Snapshot
-from lakebed.manifest.histories import AnyFeed, History, check_combination
+from lakebed.manifest.histories import AnyFeed, History, Log, check_combination
 from lakebed.manifest.options import Columns, Size, Strict, lower, wrong
 from lakebed.manifest.partitions import Partitions
 from lakebed.manifest.patterns import PARTITIONS
@@ -126,6 +126,7 @@ def check_dataset(dataset: Dataset) -> Iterator[Explained]:
         what = "the event time is given twice: here and in 'source.event_time'"
         yield Explained(("feed", "event_time"), what, "take one of them out")
     yield from _check_columns(dataset)
+    yield from _check_own_names(dataset)
 
 
 def _check_template(dataset: Dataset) -> Iterator[Explained]:
@@ -176,6 +177,19 @@ def _check_columns(dataset: Dataset) -> Iterator[Explained]:
         if name.lower() not in lower(known):
             what = f"the column {name!r} is not in 'source.schema'"
             yield Explained(path, what, nearest(name, lower(known)))
+
+
+def _check_own_names(dataset: Dataset) -> Iterator[Explained]:
+    """G9: the names of the table's own columns are taken, but for the event time of a log that is declared so (L1)."""
+    own, time = dict(dataset.history.own_names), dataset.timed_feed.event_time_column
+    if isinstance(dataset.history, Log) and time and own.get(time.column.lower()) == "event_time":
+        del own[time.column.lower()]
+    for column in dataset.source.columns or ():
+        name = column.name.lower()
+        if name in own and name not in lower(dataset.feed.except_columns):
+            what = f"the column {column.name!r} has the name of one of the table's own columns"
+            hint = f"rename: {{{own[name]}: another name}} in the history, or except_columns: [{column.name}]"
+            yield Explained(("source", "schema"), what, hint)
 
 
 def _named_columns(dataset: Dataset) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -34,6 +34,11 @@ class _History(Options):
 
     own_columns: ClassVar[Sequence[str]] = ()
 
+    @property
+    def own_names(self) -> Mapping[str, str]:
+        """The names that its columns have in this table, in lower case, and those before `rename`."""
+        return {self.own(column).lower(): column for column in self.own_columns}
+
     def own(self, column: str) -> str:
         """The name that one of the table's own columns has in this table."""
         renamed = {old.lower(): new for old, new in self.rename.items()}
@@ -77,6 +82,10 @@ class Current(_History):
 
     own_columns: ClassVar[Sequence[str]] = ("is_deleted",)
     _recorded: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"deletes": str}
+
+    @property
+    def own_names(self) -> Mapping[str, str]:
+        return super().own_names if self.deletes == "flag" else {}
 
     @model_validator(mode="after")
     def _renames_a_flag_it_has(self) -> Current:

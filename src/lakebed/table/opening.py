@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from lakebed.errors import SettingsChangedError, TableError
-from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import FROM, ORDER, internal, same
 from lakebed.history.hashing import RECIPE
 from lakebed.history.shape import Known, Shape
@@ -214,8 +213,7 @@ def known_columns(
     """The stored columns of the table, and those that only its journal has. Where there is a journal, it tells types and new columns
     first: a batch that changes no row of the table does not change its schema either."""
     schema = tables.target.schema()
-    own = {history.own(name).lower() for name in own_columns(history)}
-    own |= {one.name.lower() for one in partitions if one.is_made}
+    own = {*history.own_names, *(one.name.lower() for one in partitions if one.is_made)}
     merged = _merged_event_time(schema, feed, history)
     data = tuple(
         f for f in schema if not internal(f.name) and (f.name.lower() not in own or f.name == merged)

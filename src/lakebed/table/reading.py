@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from lakebed.errors import LakebedError, TableError
-from lakebed.history.batch_columns import own_columns
 from lakebed.history.columns import DEAD, EFFECTIVE, col, find, internal
 from lakebed.manifest import Append, Log, Versions
 from lakebed.manifest.histories import AnyFeed, AnyHistory
@@ -106,7 +105,7 @@ class Reading:
         return flag if self.history.flag is None else flag == F.lit(self.history.flag[0])
 
     def _data(self, rows: DataFrame) -> DataFrame:
-        own = {self.history.own(name).lower() for name in own_columns(self.history)}
+        own = self.history.own_names
         merged = self.feed.event_time_column
         names = [
             name
