@@ -117,6 +117,25 @@ def test_a_message_has_the_last_word_on_a_column_that_its_path_tells_too(
     assert [row["region"] for row in in_order(rows)] == ["US", None, "EU"]
 
 
+@pytest.mark.parametrize(
+    ("message", "new"),
+    [
+        ('{"op":"c","before":null,"after":{"id":1,"name":"x","vip":true},"source":{"lsn":7}}', ["vip"]),
+        ('{"schema":{},"payload":{"op":"d","before":{"id":1,"vip":true},"after":null,"source":{}}}', ["vip"]),
+        ('{"id":1,"name":"x","vip":true,"__op":"c","__lsn":7}', ["vip"]),
+        ('{"op":"c","after":{"ID":1,"Region":"EU"},"source":{"lsn":7}}', []),
+        ('{"ts_ms":1700000000000}', []),
+        ('{"status":"BEGIN","id":"571:53195829"}', []),
+        ("null", []),
+    ],
+)
+def test_a_column_that_is_new_in_the_messages_is_told(
+    spark: SparkSession, tmp_path: Path, message: str, new: list[str]
+) -> None:
+    rows = read(spark, tmp_path, debezium("ndjson"), put(tmp_path, "region=EU/a", message + "\n"))
+    assert [note.split("'")[1] for note in rows.notes] == new
+
+
 def test_G5_a_message_without_its_key_keeps_its_text(spark: SparkSession, tmp_path: Path) -> None:
     text = '{"op":"d","before":null,"source":{"lsn":7}}'
     [row] = in_order(read(spark, tmp_path, debezium("ndjson"), put(tmp_path, "region=EU/a", text)))

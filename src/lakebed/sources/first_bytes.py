@@ -187,14 +187,14 @@ def starts_with(file: Start, sign: str, *, encoding: str | None, where: str) -> 
     return _beginning(file, 4096, encoding, where).startswith(sign)
 
 
-def first_names(file: Start, *, encoding: str | None, where: str) -> list[str]:
-    """The names in the first object of a JSON file; none where it cannot be told from the file's beginning."""
+def first_object(file: Start, *, encoding: str | None, where: str) -> dict[str, Any]:
+    """The first object of a JSON file; an empty one where it cannot be told from the file's beginning."""
     start = _beginning(file, _LONGEST_LINE, encoding, where)
     try:
         found, _ = json.JSONDecoder().raw_decode(start.removeprefix("[").lstrip())
     except (ValueError, RecursionError):  # cut off, no JSON, or nested deeper than anybody can follow
-        return []
-    return list(found) if isinstance(found, dict) else []
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def has_second_value(file: Start, *, whole: bool, encoding: str | None, where: str) -> bool:

@@ -29,6 +29,8 @@ from lakebed.sources.batches import may_set_aside
 from lakebed.sources.csv_files import csv_defaults, csv_rows
 from lakebed.sources.declared import BAD_CAST, UNREADABLE
 from lakebed.sources.encodings import as_java_names_it, named_encoding
+from lakebed.sources.envelopes.debezium_messages import row_names
+from lakebed.sources.first_bytes import first_object
 from lakebed.sources.folders import Folder, FoundFile
 from lakebed.sources.json_files import json_rows, nothing_unread
 from lakebed.sources.reading import BLOCK_BITS, ROW_BITS, Reading, line_number, load, position, typed_rows
@@ -148,6 +150,7 @@ def _one(reading: Reading) -> DataFrame:
 
 def _lines(reading: Reading) -> DataFrame:
     """Each line as a text, for an envelope to take apart. Spark takes its bytes for UTF-8 whatever they are."""
+    _note_new_fields(reading)
     frame = reading.spark.read.format("text").load(escaped(reading.start.address))
     marks = {LINE: line_number(reading), POSITION: position(reading.place)}
     encoding, text = named_encoding(reading.options), F.col("value")
@@ -157,6 +160,21 @@ def _lines(reading: Reading) -> DataFrame:
         text, wrong = F.make_valid_utf8(text), ~F.is_valid_utf8(text)
     unreadable = F.when(wrong, F.lit(UNREADABLE)).cast("string")
     return frame.withColumns({**marks, RAW: text, BAD: unreadable}).drop("value")
+
+
+def _note_new_fields(reading: Reading) -> None:
+    """A column that the source has and the manifest has not shows inside the messages only. The first one of each file is looked at, where
+    that costs no job of Spark."""
+    envelope = reading.source.envelope
+    if reading.start.local is None or not isinstance(envelope, Debezium):
+        return
+    message = first_object(reading.start, encoding=named_encoding(reading.options), where=reading.where)
+    known = [f.name for f in reading.declared or ()]
+    names = row_names(message, envelope.prefix)
+    new = [name for name in names if find(name, known) is None]
+    if len(new) < len(names):  # else it is another kind of message
+        said = "is in the messages, but not in source.schema: it is not read"
+        reading.notes.extend(f"the column {name!r} {said}" for name in new)
 
 
 def _columnar(reading: Reading) -> DataFrame:

@@ -25,7 +25,7 @@ from lakebed.errors import BatchError
 from lakebed.history.columns import FROM_SOURCE, RAW, find
 from lakebed.history.types import each_inside
 from lakebed.sources.encodings import named_encoding
-from lakebed.sources.first_bytes import first_names, has_second_value
+from lakebed.sources.first_bytes import first_object, has_second_value
 from lakebed.sources.reading import Reading, kept_type, load, no_rows, not_in_path, raw_text, typed_rows
 from lakebed.sources.remote_folder import escaped
 from lakebed.sources.spark_errors import OTHER_SPELLING, SEVERAL_VALUES
@@ -157,7 +157,7 @@ def _json_schema(
     without the columns of the path, which it would give as NULL, and without those that no record has, where
     that has a meaning of its own (G9)."""
     inside = not_in_path(reading, [f.name for f in declared])
-    spelled = first_names(reading.start, encoding=named_encoding(reading.options), where=reading.where)
+    spelled = list(first_object(reading.start, encoding=named_encoding(reading.options), where=reading.where))
     everywhere = set(inside) <= set(spelled)
     if (
         not everywhere

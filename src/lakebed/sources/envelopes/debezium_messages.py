@@ -6,7 +6,8 @@ must be one whole JSON object: what is torn, or followed by anything else, is un
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -46,6 +47,16 @@ def as_messages(rows: DataFrame) -> DataFrame:
     if not data:
         return rows
     return rows.withColumn(RAW, as_json(as_one(data))).drop(*data)
+
+
+def row_names(message: Mapping[str, Any], prefix: str) -> list[str]:
+    """The names of the columns in one message, as far as it has a row at all."""
+    inner = message.get("payload")
+    body = inner if isinstance(inner, dict) and "schema" in message else message
+    if "op" in body and ("after" in body or "before" in body or "source" in body):
+        image = body.get("after") or body.get("before")
+        return list(image) if isinstance(image, dict) else []
+    return [] if "op" in body or "status" in body else [name for name in body if not name.startswith(prefix)]
 
 
 def of_source(name: str) -> str:
