@@ -6,6 +6,7 @@ import json
 import socket
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -378,3 +379,21 @@ def test_a_lost_store_is_made_again_and_nothing_applied(world: World) -> None:
     assert world.files("a.t") == [[day] for day in DAYS[:2]]
     world.run()
     assert world.files("a.t") == [[day] for day in DAYS]
+
+
+def test_G5_keys_that_may_be_those_of_bad_rows_are_told(world: World) -> None:
+    world.land(*DAYS)
+    table, counts = (
+        world.tables["a.t"],
+        iter([{"rejected": 1}, {"deleted": 2}, {"rejected": 1, "deleted": 2}]),
+    )
+    apply = table.apply
+
+    def counted(rows: Any, **batch: Any) -> Any:
+        done, more = apply(rows, **batch), next(counts)
+        return SimpleNamespace(as_dict=lambda: done.as_dict() | more)
+
+    table.apply = counted  # type: ignore[method-assign]
+    notes = [one.notes for one in world.run().datasets[0].batches]
+    assert notes[:2] == [(), ()]
+    assert "1 bad rows were set aside, and 2 keys are gone" in notes[2][0]

@@ -8,7 +8,7 @@ next run takes the open plan, asks the table, and applies it or only marks it do
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -59,7 +59,8 @@ def ingest_batch(work: Work, lease: Lease) -> BatchOutcome | None:
                     immutable=work.source.immutable,
                     before_commit=lease.check,
                 )
-        report, notes = done.as_dict(), (*rows.notes, *work.told())
+        report = done.as_dict()
+        notes = (*rows.notes, *work.told(), *_lost_keys(work.name, report))
     version = report.get("version")
     work.store.finish_batch(
         work.name, plan.number, report=report, table_version=version
@@ -132,6 +133,16 @@ def patiently(work: Work, do: Callable[[], Result]) -> Result:
             work.edges.pause(0.5 * 2**attempt)
             work.reopen()
     return do()
+
+
+def _lost_keys(dataset: str, report: Mapping[str, Any]) -> Iterator[str]:
+    """F3, G5: of a snapshot whose bad rows are set aside, some may be rows of the keys that it seems to lack."""
+    rejected, deleted = report.get("rejected"), report.get("deleted")
+    if rejected and deleted:
+        yield (
+            f"{rejected} bad rows were set aside, and {deleted} keys are gone: a key that cannot be read in its row counts as gone. "
+            f"See `lakebed rejected {dataset}`; max_delete_fraction guards against too many"
+        )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
 from lakebed.errors import BatchError, TableError
-from lakebed.history.columns import REASON, as_json, as_one, internal, same
+from lakebed.history.columns import REASON, internal, same
 from lakebed.history.normalise import Moment
 from lakebed.history.shape import Shape, shape_of
 from lakebed.manifest import check_combination
@@ -164,8 +164,7 @@ class Table(Reading):
                 changed = (
                     plan.appended if plan.appended is not None else plan.target.rows if plan.target else None
                 )
-                sample = () if changed is None else _as_texts(changed, rows)
-            return Preview(self._report(found), sample)
+                return Preview.of(self._report(found), changed, rows)
         finally:
             staging.clear()
 
@@ -394,10 +393,3 @@ class Table(Reading):
             frames.append(commits.late_rows(plan.rejected, ctx.moment))
         together = reduce(DataFrame.unionByName, frames) if frames else None
         commits.write_rejected(self.tables, together, Commit(ctx.moment.batch, attempt))
-
-
-def _as_texts(rows: DataFrame, limit: int) -> tuple[str, ...]:
-    """Some rows as JSON, internal columns left out."""
-    names = [name for name in rows.columns if not internal(name)]
-    shown = rows.select(as_json(as_one(names)))
-    return tuple(row[0] for row in shown.take(limit))

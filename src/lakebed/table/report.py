@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from pyspark.sql import DataFrame
+
 from lakebed.errors import TableError
+from lakebed.history.columns import as_json, as_one, internal
 from lakebed.tables.commit_log import Partitions
 
 
@@ -56,3 +59,12 @@ class Preview:
 
     report: BatchReport
     sample: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, report: BatchReport, changed: DataFrame | None, limit: int) -> Preview:
+        """With some of the changed rows, internal columns left out."""
+        if changed is None:
+            return cls(report)
+        names = [name for name in changed.columns if not internal(name)]
+        shown = changed.select(as_json(as_one(names)))
+        return cls(report, tuple(row[0] for row in shown.take(limit)))
