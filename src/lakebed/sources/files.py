@@ -52,7 +52,7 @@ class FileSource:
             if marker is not None and file.path.rpartition("/")[2] == marker:
                 continue
             fits = pattern.match(file.path) is not None
-            why = self._unusable(file.path, fits=fits) or pattern.near_miss(file.path)
+            why = self._unusable(file.path, fits=fits) or (None if fits else pattern.near_miss(file.path))
             if why:
                 near_misses.append(f"{_shown(file.path)}: {why}")
             if why and fits:
