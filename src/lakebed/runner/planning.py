@@ -29,9 +29,8 @@ def next_plan(work: Work) -> BatchPlan | None:
     number = last.number + 1 if last else 1
     _refuse_unknown_batches(work, number)
     _refuse_missing_batches(work, number)
-    if not _is_as_found(
-        work, batch
-    ):  # it may be long since the look: Spark had to start, or there was a long backlog
+    # It may be long since the look: Spark had to start, or there was a long backlog.
+    if not _is_as_found(work, batch):
         batch = work.source.next_batch(_look_again(work))
         if not batch:
             return None

@@ -166,7 +166,7 @@ def _note_new_fields(reading: Reading) -> None:
     """A column that the source has and the manifest has not shows inside the messages only. The first one of each file is looked at, where
     that costs no job of Spark."""
     envelope = reading.source.envelope
-    if reading.start.local is None or not isinstance(envelope, Debezium):
+    if reading.start.needs_spark or not isinstance(envelope, Debezium):
         return
     message = first_object(reading.start, encoding=named_encoding(reading.options), where=reading.where)
     known = [f.name for f in reading.declared or ()]
