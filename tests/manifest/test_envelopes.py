@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakebed.manifest import Changes, Dataset, Debezium, Dms, Plain, json_schema, load_project
+from lakebed.manifest import Changes, Dataset, Debezium, Dms, Plain, Versions, json_schema, load_project
 from lakebed.manifest.dataset import check_dataset
 from lakebed.manifest.envelopes import ORDER
 
@@ -60,6 +60,13 @@ def test_debezium_tells_the_feed_everything() -> None:
     assert feed.ignore_when == "`_change_operation` = 'ignore'"
     assert (feed.present_columns, feed.event_time) == ("_change_sets", "_change_time")
     assert set(feed.except_columns) == {*ORDER, "_change_operation", "_change_time", "_change_sets"}
+
+
+def test_a_column_that_dms_uses_and_does_not_store_may_have_any_name() -> None:
+    of = dataset({"kind": "dms", "timestamp": "sk"}, format="csv", schema="id bigint, sk timestamp")
+    assert problems(of.model_copy(update={"history": Versions()})) == []
+    of = dataset(schema="id bigint, sk timestamp").model_copy(update={"history": Versions()})
+    assert [field for field, _ in problems(of)] == ["source.schema"]
 
 
 def test_dms_does_not_store_what_it_was_told_to_use() -> None:

@@ -152,6 +152,18 @@ def test_F3_a_part_that_cannot_be_read_by_its_name_holds_its_snapshot_back(tmp_p
     assert world.files("a.t") == [["in/20240201/p1.csv"]]
 
 
+def test_F3_a_part_with_an_unusable_name_is_a_part_of_a_plan_that_is_open_too(tmp_path: Path) -> None:
+    world = World(tmp_path).add("a.t", files="in/{day:%Y%m%d}/{file}.csv", snapshot_unit="folder")
+    world.land(*PARTS)
+    world.tables["a.t"].bad = {PARTS[0]}
+    world.run()
+    with world.store() as store:
+        store.clear_failure("a.t")  # as if it had been killed
+    world.tables["a.t"].bad = set()
+    world.land("in/20240131/p2-10:30.csv")
+    assert failed(world).code == "input_changed"
+
+
 def test_F3_a_snapshot_over_several_folders_waits_for_all_their_markers(tmp_path: Path) -> None:
     files = ["in/DE/20240131/a.csv", "in/FR/20240131/a.csv"]
     world = World(tmp_path).add(

@@ -129,10 +129,11 @@ def test_G1_putting_a_plan_right_may_stop_anywhere(
     assert world.files("a.t") == [[DAYS[0]], [DAYS[1]]]
 
 
-def test_commits_that_no_run_has_made_are_told_as_such(world: World) -> None:
+@pytest.mark.parametrize("inputs", [[{"query": "x"}], []])
+def test_commits_that_no_run_has_made_are_told_as_such(world: World, inputs: list[dict[str, Any]]) -> None:
     world.land(DAYS[0])
     moment: dict[str, Any] = {"system_time": world.now(), "event_time": None}
-    world.tables["a.t"].applied.append({"batch": 1, "files": [], "inputs": [{"query": "x"}], **moment})
+    world.tables["a.t"].applied.append({"batch": 1, "files": [], "inputs": inputs, **moment})
     [found] = recover(world.project, spark=world.spark, edges=world.edges)
     assert found.error is not None
     assert (found.error.code, "something else" in found.error.what) == ("unknown_batches", True)

@@ -125,7 +125,8 @@ def test_a_message_has_the_last_word_on_a_column_that_its_path_tells_too(
         ('{"id":1,"name":"x","vip":true,"__op":"c","__lsn":7}', ["vip"]),
         ('{"op":"c","after":{"ID":1,"Region":"EU"},"source":{"lsn":7}}', []),
         ('{"ts_ms":1700000000000}', []),
-        ('{"status":"BEGIN","id":"571:53195829"}', []),
+        ('{"status":"BEGIN","id":"571:5","event_count":null,"data_collections":null}', []),
+        ('{"id":1,"status":"new","op":"x","vip":true}', ["status", "op", "vip"]),
         ("null", []),
     ],
 )

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from pyspark.sql import functions as F
@@ -79,3 +80,13 @@ def test_G3_a_session_stays_in_its_zone_while_a_batch_is_applied(
         shown = table.read().select(F.date_format(F.to_utc_timestamp("read", "America/New_York"), "HH:mm"))
         assert [row[0] for row in shown.toLocalIterator()] == ["04:00"]
         assert shown.sparkSession is abroad
+
+
+def test_a_name_means_the_same_table_in_both_sessions(abroad: SparkSession) -> None:
+    """The table is that of the database in which it was opened, whatever the user calls by its name later."""
+    name = f"zoned_{uuid4().hex}"
+    table = lb.table(abroad, name, feed=lb.Updates(key=["id"]), history=lb.Current())
+    table.apply(abroad.range(1), batch=1, system_time=dt.datetime(2024, 8, 1, tzinfo=dt.UTC))
+    abroad.range(5).createOrReplaceTempView(name)
+    assert table.read().count() == 1
+    abroad.sql(f"DROP TABLE default.{name}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,7 @@ class Spark:
         with self._starting:
             if self._session is None:
                 try:
-                    with ThreadPoolExecutor(1) as thread:  # pyspark takes Ctrl-C for itself if it may
-                        self._session = thread.submit(self._start).result()
+                    self._session = _in_a_thread(self._start)
                 except SetupError as error:
                     self._failed = error.code == "spark_not_started"
                     raise
@@ -59,6 +59,7 @@ class Spark:
     def _start(self) -> SparkSession:
         from lakebed.session import running, session  # noqa: PLC0415 - most commands do without
 
+        _refuse_to_start()
         if not self._quiet:
             say("starting Spark ...")
         project = self._project
@@ -82,7 +83,7 @@ class Spark:
             )  # py4j prints what comes of an interrupted call
         if _ending.is_set():
             end_spark()
-            raise SetupError("Spark has started after the command was interrupted", code="interrupted")
+        _refuse_to_start()
         return spark
 
 
@@ -104,3 +105,22 @@ def end_spark() -> None:
             Exception
         ):  # the JVM may be in any state; that it is gone in the end is all that counts
             end(_started.pop())
+
+
+def _refuse_to_start() -> None:
+    if _ending.is_set():
+        raise SetupError("the command was interrupted before Spark had started", code="interrupted")
+
+
+def _in_a_thread(start: Callable[[], SparkSession]) -> SparkSession:
+    """Only where pyspark starts in the main thread does it take Ctrl-C for itself; and the main thread need not wait for it."""
+    started: Future[SparkSession] = Future()
+
+    def run() -> None:
+        try:
+            started.set_result(start())
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            started.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return started.result()

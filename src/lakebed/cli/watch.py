@@ -84,8 +84,6 @@ def watch(
             if spark.has_died:
                 _bury(project, spark, told)
             _look(project, spark, stop, told)
-            for name in (signal.SIGTERM, signal.SIGINT):  # starting Spark takes them away
-                signal.signal(name, ask_to_stop)
             stop.wait(every)
     say(f"{project.name}: stopped")
     end_spark()

@@ -186,7 +186,7 @@ def _check_own_names(dataset: Dataset) -> Iterator[Explained]:
         del own[time.column.lower()]
     for column in dataset.source.columns or ():
         name = column.name.lower()
-        if name in own and name not in lower(dataset.feed.except_columns):
+        if name in own and name not in lower(dataset.declared_feed.except_columns):
             what = f"the column {column.name!r} has the name of one of the table's own columns"
             hint = f"rename: {{{own[name]}: another name}} in the history, or except_columns: [{column.name}]"
             yield Explained(("source", "schema"), what, hint)

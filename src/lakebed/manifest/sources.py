@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import datetime as dt
 import re
 from functools import cached_property
@@ -70,7 +69,7 @@ def _jdbc_url(url: str) -> str:
 
 def _known_encoding(name: str) -> None:
     try:
-        codecs.lookup(name)
+        "".encode(name)
     except (LookupError, ValueError):
         raise wrong(f"there is no encoding {name!r}: expected a name such as windows-1252") from None
 

@@ -36,7 +36,8 @@ class DueOutcome:
         return (*self.loaded.failed, *computed)
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.loaded.as_dict(), "derived": self.derived.as_dict()}
+        trouble = self.trouble.as_dict() if self.trouble else None
+        return {**self.loaded.as_dict(), "derived": self.derived.as_dict(), "trouble": trouble}
 
 
 def run_everything_due(

@@ -37,14 +37,17 @@ def settle(work: Work, batch: Batch, facts: Facts | None) -> dict[str, Any]:
 def _plan(work: Work, facts: Facts) -> BatchPlan:
     """The plan that a commit was made by. Raises `TableError` for a commit that no run has made."""
     try:
-        return BatchPlan.from_dict({**facts, "dataset": work.name, "number": facts["batch"]})
+        plan = BatchPlan.from_dict({**facts, "dataset": work.name, "number": facts["batch"]})
     except (KeyError, TypeError, ValueError):
+        plan = None
+    if plan is None or not plan.inputs:
         raise TableError(
             f"batch {facts['batch']} in the table is not of files: something else than a run has written it",
             code="unknown_batches",
             where=work.name,
             hint="only one may write a table: name another dataset for the files, or leave the table to whoever writes it now",
-        ) from None
+        )
+    return plan
 
 
 def restore_plans(work: Work) -> None:

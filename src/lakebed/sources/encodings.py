@@ -23,7 +23,7 @@ BYTES = "ISO-8859-1"
 def named_encoding(options: Mapping[str, str]) -> str | None:
     """The encoding that the options name; None for UTF-8, which every reader takes without a word."""
     name = options.get("encoding") or options.get("charset") or "utf-8"
-    return None if name.lower().replace("_", "-") in ("utf-8", "utf8") else name
+    return None if name.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig") else name
 
 
 def as_java_names_it(name: str) -> str:

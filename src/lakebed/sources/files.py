@@ -32,6 +32,7 @@ class FileSource:
         self.dataset, self.folder, self.options = dataset, folder, dataset.source
         self._near_misses: list[str] = []
         self._there: list[FoundFile] = []  # what the last look saw
+        self._waiting: list[FoundFile] = []  # and what it left for later
         self._read: tuple[SparkSession, tuple[FoundFile, ...]] | None = None
         self._unreadable: dict[str, str] = {}  # paths, and why
 
@@ -67,7 +68,7 @@ class FileSource:
         growing = {snapshot_of(self.dataset, one.path) for one in waiting} - {None}
         if growing:
             found = [one for one in found if snapshot_of(self.dataset, one.path) not in growing]
-        self._near_misses, self._there = sorted(near_misses), sorted(found)
+        self._near_misses, self._there, self._waiting = sorted(near_misses), sorted(found), waiting
         return self._there
 
     def _unusable(self, path: str, *, fits: bool) -> str | None:
@@ -138,7 +139,7 @@ class FileSource:
 
     def _note_full_load(self, ready: list[FoundFile], look: Look) -> None:
         """The source was loaded anew as a whole: only a person can know whether that is meant."""
-        if not isinstance(self.options.envelope, Dms):
+        if not ready or not isinstance(self.options.envelope, Dms):
             return
         from lakebed.sources.envelopes.dms_files import is_load  # noqa: PLC0415 - it imports Spark
 
@@ -164,7 +165,7 @@ class FileSource:
         snapshot = snapshot_of(self.dataset, batch[0].path)
         if snapshot is None:
             return
-        for one in self.find():
+        for one in (*self.find(), *self._waiting):
             if one.path not in now and snapshot_of(self.dataset, one.path) == snapshot:
                 raise self._changed(one.path, "has come to its snapshot")
 

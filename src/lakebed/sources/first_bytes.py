@@ -61,7 +61,7 @@ class Start:
 
     def opened(self) -> IO[bytes]:
         """The file's bytes, unpacked; of one that only Spark can read, its first lines."""
-        if self.local is None or self.needs_spark:
+        if self.local is None or self.needs_spark:  # the first for the type checker
             return io.BytesIO(self._first_lines())
         if self.suffix == ".gz":
             return cast("IO[bytes]", gzip.open(self.local, "rb"))
@@ -215,7 +215,7 @@ def has_second_value(file: Start, *, whole: bool, encoding: str | None, where: s
 
 def has_mark(file: Start) -> bool | None:
     """Whether the file starts with UTF-8's byte order mark; None where only Spark can read it, which does not show it."""
-    if file.local is None or file.needs_spark:
+    if file.local is None or file.needs_spark:  # the first for the type checker
         return None
     with file.opened() as content:
         return content.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8

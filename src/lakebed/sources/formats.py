@@ -170,7 +170,7 @@ def _note_new_fields(reading: Reading) -> None:
         return
     message = first_object(reading.start, encoding=named_encoding(reading.options), where=reading.where)
     known = [f.name for f in reading.declared or ()]
-    names = row_names(message, envelope.prefix)
+    names = row_names(message, envelope)
     new = [name for name in names if find(name, known) is None]
     if len(new) < len(names):  # else it is another kind of message
         said = "is in the messages, but not in source.schema: it is not read"

@@ -249,9 +249,9 @@ class Table(Reading):
         """The book as the tables tell it now; a batch whose followers lag is finished first. From here on all work is done in UTC (G3): the
         user's own session is only for what the user is shown, and for the rows that it brings."""
         if not is_utc(self.tables.spark):
-            self.tables = Tables.of(
-                in_utc(self.spark), self.place, self.feed, self.history, self.tables.target.files
-            )
+            place, files = self.place.within(self.spark.catalog.currentDatabase()), self.tables.target.files
+            self.tables = Tables.of(in_utc(self.spark), place, self.feed, self.history, files)
+            self.shown = Tables.of(self.spark, place, self.feed, self.history, files)
         if self._book is not None and self._book.last_batch:
             newest = self.tables.newest
             if (newest.batch, newest.attempt) == (self._book.last_batch, self._book.attempt):

@@ -29,6 +29,10 @@ class Place:
         """The last part, for messages and views."""
         return self.text.rstrip("/").rsplit("/", 1)[-1]
 
+    def within(self, database: str) -> Place:
+        """The same table, whatever database is the current one later, and whatever views have its name."""
+        return self if self.is_path or "." in self.text else Place(f"{database}.{self.text}")
+
     def sibling(self, suffix: str) -> Place:
         """The table beside this one that has its name plus `suffix`."""
         return Place(self.text.rstrip("/") + suffix)

@@ -48,7 +48,8 @@ def _put(spark: SparkSession, name: str, value: str | None) -> None:
 def like(spark: SparkSession) -> SparkSession:
     """A session of its own, with the settings of this one and its place in the catalog: a name means the same table in both. What a
     batch of this one relies on for a while is not its setting."""
-    own = spark.newSession()
+    make = getattr(spark, "newSession", None) or getattr(spark, "cloneSession")  # noqa: B009 - Connect has only the latter
+    own: SparkSession = make()
     before = own.conf.getAll
     with _lock:
         settings = dict(spark.conf.getAll)

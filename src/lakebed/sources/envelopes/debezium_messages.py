@@ -49,14 +49,17 @@ def as_messages(rows: DataFrame) -> DataFrame:
     return rows.withColumn(RAW, as_json(as_one(data))).drop(*data)
 
 
-def row_names(message: Mapping[str, Any], prefix: str) -> list[str]:
+def row_names(message: Mapping[str, Any], envelope: Debezium) -> list[str]:
     """The names of the columns in one message, as far as it has a row at all."""
-    inner = message.get("payload")
-    body = inner if isinstance(inner, dict) and "schema" in message else message
-    if "op" in body and ("after" in body or "before" in body or "source" in body):
+    payload = message.get("payload")
+    body = payload if isinstance(payload, dict) and "schema" in message else message
+    if "status" in body and "event_count" in body:  # a transaction begins or ends
+        return []
+    around = "source" in body or "after" in body or "before" in body
+    if envelope.form == "nested" or (envelope.form == "auto" and "op" in body and around):
         image = body.get("after") or body.get("before")
         return list(image) if isinstance(image, dict) else []
-    return [] if "op" in body or "status" in body else [name for name in body if not name.startswith(prefix)]
+    return [name for name in body if not (envelope.prefix and name.startswith(envelope.prefix))]
 
 
 def of_source(name: str) -> str:
