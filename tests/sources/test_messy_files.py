@@ -117,6 +117,25 @@ def test_a_message_has_the_last_word_on_a_column_that_its_path_tells_too(
     assert [row["region"] for row in in_order(rows)] == ["US", None, "EU"]
 
 
+def test_another_quote_is_doubled_as_the_usual_one_is(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(options={"quote": "'"}, schema="id int, v string")
+    text = "id,v\n1,'it''s'\n2,'say \"hi\"'\n3,'tail \"'\n4,'a\nb'\n5,y\n"
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", text))
+    assert data(rows) == [(1, "it's"), (2, 'say "hi"'), (3, 'tail "'), (4, "a\nb"), (5, "y")]
+
+
+def test_blanks_around_a_name_keep_no_column_out(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(schema="id int, `n ` string")
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "id , n\n1,x\n"))
+    assert (names(rows), data(rows), rows.notes) == (["id", "n "], [(1, "x")], ())
+
+
+def test_encodings_have_the_names_that_people_give_them(spark: SparkSession, tmp_path: Path) -> None:
+    of = dataset(options={"encoding": "latin-1"})
+    rows = read(spark, tmp_path, of, put(tmp_path, "in/a.csv", "id\nMüller\n".encode("iso-8859-1")))
+    assert data(rows) == [("Müller",)]
+
+
 @pytest.mark.parametrize(
     ("message", "new"),
     [
