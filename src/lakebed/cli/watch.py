@@ -22,14 +22,13 @@ from lakebed.errors import LakebedError
 from lakebed.runner import (
     DueOutcome,
     Edges,
-    PassOutcome,
     RunOutcome,
     anything_new,
     anything_to_derive,
-    derive_project,
     run_project,
     sound,
 )
+from lakebed.runner.everything_due import derived_or_trouble
 from lakebed.runner.ingest import ours
 from lakebed.runner.leases import Lease
 from lakebed.runner.templates import filled_in
@@ -175,16 +174,11 @@ def _look(written: Project, spark: Spark, stop: threading.Event, told: Told) -> 
 
 def _work(project: Project, names: list[str], spark: Spark, stop: threading.Event, told: Told) -> None:
     """Loads these datasets and computes what is due. What became of the load is told also where the computing breaks off."""
-    edges, trouble = Edges(stopping=stop.is_set), None
-    loaded, derived = RunOutcome(project.name, ()), PassOutcome()
+    edges, loaded = Edges(stopping=stop.is_set), RunOutcome(project.name, ())
     with progress(quiet=False) as shown:
         if names:
             loaded = run_project(project, datasets=names, progress=shown, spark=spark, edges=edges)
-        try:
-            with ours(project.name):
-                derived = derive_project(project, progress=shown, spark=spark, edges=edges)
-        except LakebedError as error:
-            trouble = error
+        derived, trouble = derived_or_trouble(project, progress=shown, spark=spark, edges=edges)
     if derived.done or any(one.batches for one in loaded.datasets):
         told.deaths = []
     loaded = told.learns(loaded, time.monotonic())
@@ -192,7 +186,7 @@ def _work(project: Project, names: list[str], spark: Spark, stop: threading.Even
         assert one.error is not None
         show_error(one.error, as_json=False)
     tell_pass(derived)
-    for said in sound(project, DueOutcome(loaded, derived)):
+    for said in sound(project, DueOutcome(loaded, derived, trouble)):
         say(said)
     if trouble is not None:
         raise trouble

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql.types import StructField
 
 from lakebed.errors import BatchError
-from lakebed.history.columns import find, internal, same
-from lakebed.manifest import Changes, Log, Snapshot, Updates, Versions
+from lakebed.history.columns import find, internal
+from lakebed.manifest import Changes, Snapshot, Updates, Versions
 from lakebed.manifest.histories import AnyFeed as Feed
 from lakebed.manifest.histories import AnyHistory as History
+from lakebed.manifest.histories import name_taken
 
 
 def refuse_names(given: Sequence[StructField]) -> None:
@@ -95,19 +96,6 @@ def _missing(name: str, why: str, code: str) -> BatchError:
 
 
 def refuse_own_names(data: Sequence[StructField], history: History, event_time: str | None) -> None:
-    own = history.own_names
     for f in data:
-        if f.name.lower() not in own:
-            continue
-        if (
-            isinstance(history, Log)
-            and own[f.name.lower()] == "event_time"
-            and event_time
-            and same(f.name, event_time)
-        ):
-            continue
-        raise BatchError(
-            f"the column {f.name!r} has the name of one of the table's own columns",
-            code="reserved_column",
-            hint=f"rename: {{{own[f.name.lower()]}: another name}} in the history, or except_columns: [{f.name}]",
-        )
+        if taken := name_taken(history, f.name, event_time):
+            raise BatchError(taken[0], code="reserved_column", hint=taken[1])

@@ -13,7 +13,7 @@ from lakebed.manifest.envelope_checks import check_envelope
 from lakebed.manifest.envelopes import with_envelope
 from lakebed.manifest.explain import Explained, found_text, nearest
 from lakebed.manifest.feeds import Append, EventTimeColumn, Feed, Snapshot
-from lakebed.manifest.histories import AnyFeed, History, Log, check_combination
+from lakebed.manifest.histories import AnyFeed, History, check_combination, name_taken
 from lakebed.manifest.options import Columns, Size, Strict, lower, wrong
 from lakebed.manifest.partitions import Partitions
 from lakebed.manifest.patterns import PARTITIONS
@@ -180,16 +180,11 @@ def _check_columns(dataset: Dataset) -> Iterator[Explained]:
 
 
 def _check_own_names(dataset: Dataset) -> Iterator[Explained]:
-    """G9: the names of the table's own columns are taken, but for the event time of a log that is declared so (L1)."""
-    own, time = dict(dataset.history.own_names), dataset.timed_feed.event_time_column
-    if isinstance(dataset.history, Log) and time and own.get(time.column.lower()) == "event_time":
-        del own[time.column.lower()]
+    time, hidden = dataset.timed_feed.event_time_column, lower(dataset.declared_feed.except_columns)
     for column in dataset.source.columns or ():
-        name = column.name.lower()
-        if name in own and name not in lower(dataset.declared_feed.except_columns):
-            what = f"the column {column.name!r} has the name of one of the table's own columns"
-            hint = f"rename: {{{own[name]}: another name}} in the history, or except_columns: [{column.name}]"
-            yield Explained(("source", "schema"), what, hint)
+        taken = name_taken(dataset.history, column.name, time.column if time else None)
+        if taken and column.name.lower() not in hidden:
+            yield Explained(("source", "schema"), *taken)
 
 
 def _named_columns(dataset: Dataset) -> Iterator[tuple[tuple[str | int, ...], str]]:

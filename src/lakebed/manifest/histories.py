@@ -171,6 +171,19 @@ _GO_TOGETHER: dict[str, tuple[str, ...]] = {
 }
 
 
+def name_taken(history: AnyHistory, name: str, event_time: str | None) -> tuple[str, str] | None:
+    """G9: what is wrong with a stored column of this name, and the way out; None if the table has not taken it for itself. The event
+    time of a log may be a column that is declared so (L1)."""
+    own = history.own_names.get(name.lower())
+    declared = own == "event_time" and event_time is not None and event_time.lower() == name.lower()
+    if own is None or (isinstance(history, Log) and declared):
+        return None
+    return (
+        f"the column {name!r} has the name of one of the table's own columns",
+        f"rename: {{{own}: another name}} in the history, or except_columns: [{name}]",
+    )
+
+
 def check_combination(feed: AnyFeed, history: AnyHistory) -> None:
     """Refuse a feed and a history that do not go together, and options of one that the other contradicts."""
     histories = _GO_TOGETHER[feed.kind]

@@ -58,12 +58,17 @@ def run_everything_due(
     loaded = run_project(project, datasets=to_load, **options)
     computed, trouble = PassOutcome(), None
     if to_derive is None or to_derive:
-        try:
-            with ours(project.name):
-                computed = derive_project(project, datasets=to_derive, **options)
-        except LakebedError as error:
-            trouble = error
+        computed, trouble = derived_or_trouble(project, datasets=to_derive, **options)
     return DueOutcome(loaded, computed, trouble)
+
+
+def derived_or_trouble(project: Project, **options: Any) -> tuple[PassOutcome, LakebedError | None]:
+    """`derive_project`, and what it broke off with: what was loaded before it is told all the same."""
+    try:
+        with ours(project.name):
+            return derive_project(project, **options), None
+    except LakebedError as error:
+        return PassOutcome(), error
 
 
 def _error(data: Any) -> LakebedError:
